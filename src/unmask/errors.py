@@ -1,0 +1,38 @@
+"""What can go wrong, in three kinds.
+
+UnmaskError
+├── InputError        what the caller gave cannot be used; the text says what was expected, what came and what to do
+├── NotFittedError    `explain` before `fit`
+└── TrainingError     a loss left the finite numbers, or a run was cut short
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["InputError", "NotFittedError", "TrainingError", "UnmaskError", "unknown"]
+
+
+class UnmaskError(Exception):
+    """Root of everything this library raises on purpose; the command line prints it as one line."""
+
+
+class InputError(UnmaskError, ValueError):
+    """The caller's input cannot be used."""
+
+
+class NotFittedError(UnmaskError, RuntimeError):
+    """The explainer has to be fitted first."""
+
+
+class TrainingError(UnmaskError, RuntimeError):
+    """Training could not go on."""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
+    """The error for a name that is in no table, with the nearest name that is."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(names)}"
+    return InputError(f"unknown {what} {name!r}; {hint}")
