@@ -185,7 +185,7 @@ class Explanation:
     """What an explainer says of some rows.
 
     `scores` are signed toward `target`, higher = used more; `kept` marks the selected units. `x`, `layout` and
-    `classes` are only for drawing.
+    `classes` are there for drawing.
     """
 
     scores: Tensor  # (n, d) float
@@ -196,6 +196,7 @@ class Explanation:
     x: Inputs = None
     layout: Layout | None = None
     classes: Sequence[str] = ()
+    approximated: Tensor | None = None  # (n,) the class that the method's own approximator reads from what is kept
 
     def __len__(self) -> int:
         return len(self.target)
@@ -203,7 +204,8 @@ class Explanation:
     def rows(self, index: Tensor) -> Explanation:
         """The same explanation for the rows at `index` only."""
         x = None if self.x is None else rows_of(self.x, index)
-        tensors = {name: getattr(self, name)[index] for name in ("scores", "kept", "valid", "target")}
+        names = ("scores", "kept", "valid", "target", "approximated")
+        tensors = {name: value[index] for name in names if (value := getattr(self, name)) is not None}
         return replace(self, x=x, **tensors)
 
     def row(self, i: int) -> drawing.Row:

@@ -1,0 +1,196 @@
+"""Data sets by name, your own data, and data with a known cheat planted in it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from unmask.data import folder
+from unmask.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from unmask.data.files import read as read
+    from unmask.data.hub import from_hub as from_hub
+    from unmask.data.own import dataset as dataset
+    from unmask.data.planting import plant as plant
+    from unmask.data.planting import planted as planted
+    from unmask.data.synthetic import probabilities as probabilities
+    from unmask.data.tokens import tokenize as tokenize
+    from unmask.types import Dataset, Kind
+
+__all__ = [
+    "DATASETS",
+    "Source",
+    "available",
+    "dataset",
+    "from_hub",
+    "load",
+    "plant",
+    "planted",
+    "probabilities",
+    "read",
+    "tokenize",
+]
+
+_LAZY = {  # name -> its module, imported when first asked for
+    "dataset": "own",
+    "from_hub": "hub",
+    "plant": "planting",
+    "planted": "planting",
+    "probabilities": "synthetic",
+    "read": "files",
+    "tokenize": "tokens",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a data set comes from; `path` is module:function of its loader."""
+
+    path: str
+    kind: Kind
+    line: str
+    where: str = "embedded"  # or the folder below UNMASK_DATA
+    hub: str = ""  # public Hugging Face id, its configuration after a colon
+    options: tuple[str, ...] = ()
+    bare: str = ""  # the option set by a value without a name: emotion:anger-joy
+
+
+_TEXT = ("length", "rows", "scale", "truncate")
+_IMAGE = ("patch", "rows", "scale")
+_REVIEWS = ("aspect", "bias", "common", "correlation", "n", "noise", "order", "preset", "unit", "words")
+
+DATASETS: dict[str, Source] = {
+    "additive": Source("synthetic:task", "table", "ten columns, four of them add up to the label", options=("n",)),
+    "adult": Source("tables:load_table", "table", "census: income above 50K", "tabular", options=("rows", "scale")),
+    "beer": Source(
+        "rationales:beer",
+        "words",
+        "beer reviews, one aspect, human rationales",
+        "beer",
+        "",
+        ("aspect", *_TEXT),
+        "aspect",
+    ),
+    "compas": Source(
+        "tables:load_table", "table", "defendants: arrested again in two years", "tabular", options=("rows", "scale")
+    ),
+    "digits": Source("embedded:digits", "image", "digits of 8 by 8 pixels, ten classes", options=("patch",)),
+    "emotion": Source(
+        "text:load_text",
+        "words",
+        "tweets: anger, joy, optimism, sadness (or two of them)",
+        "tweeteval_emotion",
+        "cardiffnlp/tweet_eval:emotion",
+        ("only", *_TEXT),
+        "only",
+    ),
+    "eraser-movies": Source(
+        "rationales:eraser_movies", "words", "movie reviews with human rationales", "eraser_movies", options=_TEXT
+    ),
+    "fashion-mnist": Source(
+        "images:load_images", "image", "clothes, ten classes", "fashion_mnist", "zalando-datasets/fashion_mnist", _IMAGE
+    ),
+    "fashion-pullover-shirt": Source(
+        "images:load_images", "image", "pullover or shirt", "fashion_mnist", "zalando-datasets/fashion_mnist", _IMAGE
+    ),
+    "german": Source("tables:load_table", "table", "credit: good or bad", "tabular", options=("rows", "scale")),
+    "hate": Source(
+        "text:load_text", "words", "tweets: hate or not", "tweeteval_hate", "cardiffnlp/tweet_eval:hate", _TEXT
+    ),
+    "heloc": Source(
+        "tables:load_table", "table", "home equity loans: bad or good", "tabular", options=("rows", "scale")
+    ),
+    "imdb": Source("text:load_text", "words", "movie reviews", "imdb", "stanfordnlp/imdb", _TEXT),
+    "mnist": Source("images:load_images", "image", "digits of 28 by 28 pixels", "mnist", "ylecun/mnist", _IMAGE),
+    "mnist-3-8": Source("images:load_images", "image", "the digits 3 and 8", "mnist", "ylecun/mnist", _IMAGE),
+    "orange": Source("synthetic:task", "table", "ten columns, label by distance in four", options=("n",)),
+    "reviews": Source("reviews:reviews", "words", "generated reviews, known rationale", options=_REVIEWS),
+    "rotten-tomatoes": Source(
+        "text:load_text",
+        "words",
+        "movie snippets",
+        "rotten_tomatoes",
+        "cornell-movie-review-data/rotten_tomatoes",
+        _TEXT,
+    ),
+    "sst2": Source("text:load_text", "words", "treebank sentences, two classes", "sst2", "SetFit/sst2", _TEXT),
+    "sst2-glue": Source("text:load_text", "words", "treebank phrases of GLUE", "sst2_glue", "nyu-mll/glue:sst2", _TEXT),
+    "sst5": Source("text:load_text", "words", "treebank sentences, five classes", "sst5", "SetFit/sst5", _TEXT),
+    "switch": Source("synthetic:task", "table", "ten columns, one says which four matter", options=("legacy", "n")),
+    "tumours": Source("embedded:tumours", "table", "breast tumours: malignant or benign"),
+    "xor": Source("synthetic:task", "table", "ten columns, label by the product of two", options=("n",)),
+    "yelp-sentences": Source("text:load_text", "words", "short sentences of Yelp reviews", "yelp_sentences", "", _TEXT),
+}
+
+_SIZES = ("length", "n", "rows", "scale", "truncate")  # say how much of a set, so they stay out of its name
+
+
+def load(name: str, seed: int = 0, **options: Any) -> Dataset:
+    """A data set by name; options by keyword or after a colon (`reviews:bias=0.8,preset=hard`, `emotion:anger-joy`).
+
+    The same name, options and seed give the same rows.
+    """
+    base, _, text = name.partition(":")
+    if base not in DATASETS:
+        raise unknown("data set", base, DATASETS)
+    source = DATASETS[base]
+    options = {**_parse(text, source.bare, name), **options}
+    for option in options:
+        if option not in source.options:
+            listed = ", ".join(source.options) or "none"
+            raise InputError(f"{base} has no option {option!r}; its options are: {listed}")
+    module, _, function = source.path.partition(":")
+    made: Dataset = getattr(importlib.import_module(f"{__name__}.{module}"), function)(base, seed, **options)
+    notes = {**made.notes, "seed": seed, "options": options}
+    return replace(made, name=_label(base, options, source.bare), notes=notes)
+
+
+def available(name: str) -> str:
+    """`embedded`, `folder` or `hub`: where `load` would take the set from; else `missing`, and what to do."""
+    base = name.partition(":")[0]
+    if base not in DATASETS:
+        raise unknown("data set", base, DATASETS)
+    source = DATASETS[base]
+    if source.where == "embedded":
+        return "embedded"
+    if folder.find(source.where) is not None:
+        return "folder"
+    if source.hub and importlib.util.find_spec("datasets") is not None:
+        return "hub"
+    return f"missing: {folder.remedy(base, source.where, source.hub)}"
+
+
+def _parse(text: str, bare: str, name: str) -> dict[str, Any]:
+    """The options written after the colon of a name."""
+    options: dict[str, Any] = {}
+    for item in filter(None, text.split(",")):
+        key, equals, value = item.partition("=")
+        if not equals and not bare:
+            raise InputError(f"options after a colon are written option=value, got {item!r} in {name!r}")
+        options[key if equals else bare] = _value(value if equals else item)
+    return options
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False, "none": None}.get(text.lower(), text)
+
+
+def _label(base: str, options: dict[str, Any], bare: str) -> str:
+    told = sorted((key, value) for key, value in options.items() if key not in _SIZES)
+    plain = [(key, str(value).lower() if isinstance(value, bool) else str(value)) for key, value in told]
+    written = [value if key == bare else f"{key}={value}" for key, value in plain]
+    return f"{base}:{','.join(written)}" if written else base
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)

@@ -1,0 +1,73 @@
+"""Post-hoc explainers, one file per paper; each is a dataclass with `fit(model, data)` and `explain(x)`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from unmask.errors import unknown
+
+__all__ = ["METHODS", "Method", "make"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """Where a method lives ("module:class" below this folder), the settings that make it, and what it is."""
+
+    path: str
+    line: str
+    paper: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    needs_gradients: bool = False
+
+
+METHODS: dict[str, Method] = {
+    "random": Method("baselines:Control", "k units at random", settings={"control": "random"}),
+    "first-k": Method("baselines:Control", "the first k units", settings={"control": "first-k"}),
+    "last-k": Method("baselines:Control", "the last k units", settings={"control": "last-k"}),
+    "cheater": Method("cheater:Cheater", "a deliberate liar: the class is in which uninformative units it keeps"),
+    "gradient": Method(
+        "gradients:Gradient",
+        "size of the gradient of the target's log-probability",
+        "Simonyan et al. 2014",
+        needs_gradients=True,
+    ),
+    "gradient-x-input": Method(
+        "gradients:GradientXInput", "gradient times input, signed", "Shrikumar et al. 2016", needs_gradients=True
+    ),
+    "gradient-x-input-abs": Method(
+        "gradients:GradientXInput",
+        "gradient times input, absolute values as in the published tables",
+        "Shrikumar et al. 2016",
+        settings={"absolute": True},
+        needs_gradients=True,
+    ),
+    "integrated-gradients": Method(
+        "gradients:IntegratedGradients",
+        "gradients along the way from what is removed to the input, signed",
+        "Sundararajan et al. 2017",
+        needs_gradients=True,
+    ),
+    "occlusion": Method(
+        "occlusion:Occlusion", "what the target loses when one unit is removed", "Zeiler & Fergus 2014"
+    ),
+    "l2x": Method(
+        "l2x:L2X", "a selector trained with its approximator to tell what the model says", "Chen et al. 2018"
+    ),
+    "sequential": Method(
+        "sequential:Sequential",
+        "each next unit is chosen from the values already shown: cannot encode the answer",
+        "after Covert et al. 2023",
+    ),
+}
+
+
+def make(name: str, k: int, removal: str | None = None, settings: Mapping[str, Any] | None = None) -> Any:
+    """An unfitted explainer by its name in the table; `settings` are further fields of its class."""
+    if name not in METHODS:
+        raise unknown("method", name, METHODS)
+    module, _, attribute = METHODS[name].path.partition(":")
+    cls = getattr(importlib.import_module(f"unmask.explainers.{module}"), attribute)
+    return cls(k=k, removal=removal, **{**METHODS[name].settings, **(settings or {})})

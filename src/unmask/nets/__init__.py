@@ -1,0 +1,28 @@
+"""Maskable networks, `net(x, kept) -> logits`, and selectors, `net(x, kept) -> one score for each unit`."""
+
+from __future__ import annotations
+
+from unmask.nets.defaults import default, selector
+from unmask.nets.images import ImageNet, ImageSelector
+from unmask.nets.reader import Reader, read
+from unmask.nets.sentences import SentenceNet, SentenceSelector
+from unmask.nets.tables import TableNet, TableSelector
+from unmask.nets.vocabulary import Vocabulary
+from unmask.nets.words import WordBag, WordNet, WordSelector
+
+__all__ = [
+    "ImageNet",
+    "ImageSelector",
+    "Reader",
+    "SentenceNet",
+    "SentenceSelector",
+    "TableNet",
+    "TableSelector",
+    "Vocabulary",
+    "WordBag",
+    "WordNet",
+    "WordSelector",
+    "default",
+    "read",
+    "selector",
+]

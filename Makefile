@@ -1,0 +1,62 @@
+# Every target does its own set-up in .venv; nothing is installed twice unless pyproject.toml or constraints.txt change.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := $(VENV)/.core
+DEV := $(VENV)/.dev
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check bench format clean lint
+
+help: ## list the targets
+	@awk -F ' *:.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(CORE) ## the whole job on embedded data: train, explain, audit, verdicts, report.html
+	@$(BIN)/unmask demo
+
+test: lint ## everything CI needs: lint, types, all tests
+	$(PYTEST)
+
+check: lint ## lint, types and the fast tests, within a minute
+	$(PYTEST) -m "not slow"
+
+bench: $(CORE) ## timings, as ratios measured side by side
+	@$(BIN)/python benchmarks/bench.py
+
+format: $(DEV) ## rewrite the code in the house format and mend what the linter can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove caches and build products (to install anew as well, remove .venv)
+	rm -rf build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+lint: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "unmask needs Python 3.11 or newer, '$(PYTHON)' is: $$($(PYTHON) --version 2>&1)." \
+	       "Name another one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@echo "Creating $(VENV) ..."
+	@$(PYTHON) -m venv --clear $(VENV) || { \
+	  echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu it needs the package python3-venv." >&2; exit 1; }
+
+# The stamps are touched only after pip has succeeded, so a failed installation is tried again.
+$(CORE): pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "Installing unmask into $(VENV) (a few minutes the first time) ..."
+	@rm -f $(CORE) $(DEV)
+	@$(PIP) install -c constraints.txt -e .
+	@touch $(CORE)
+
+$(DEV): pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "Installing unmask and its development tools into $(VENV) (a few minutes the first time) ..."
+	@rm -f $(CORE) $(DEV)
+	@$(PIP) install -c constraints.txt -e ".[dev]"
+	@touch $(CORE) $(DEV)

@@ -1,0 +1,123 @@
+"""Real text sets in which people marked the words that decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from unmask.data import DATASETS, folder, sizes
+from unmask.data.layouts import WORDS
+from unmask.data.splits import words_split
+from unmask.data.tokens import tokenize
+from unmask.errors import unknown
+from unmask.types import Dataset, Split
+
+__all__ = ["BEER_ASPECTS", "beer", "eraser_movies"]
+
+MOVIES = {"train": 1600, "dev": 200, "test": 199}
+BEER = {"reviews_unannotated": 2472, "annotations": 994}
+BEER_ASPECTS = ("appearance", "aroma", "palate", "taste", "overall")
+HIGH, LOW = 0.6, 0.4  # ratings from HIGH on are positive, up to LOW negative
+
+
+@dataclass(frozen=True)
+class Marked:
+    """One text, the spans people marked in it, and where its sentences end, if known."""
+
+    words: list[str]
+    label: int
+    spans: list[list[int]] | None = None  # [start, end) in words
+    ends: list[int] | None = None
+
+
+def eraser_movies(name: str, seed: int, **options: Any) -> Dataset:
+    """Movie reviews with rationales; the test split carries the exhaustive annotation, the others a partial one."""
+    cut = sizes.Cut(**options)
+    place = _place(name)
+    parts = [[_movie(r) for r in _records(name, place, part, count)] for part, count in MOVIES.items()]
+    caps = sizes.caps(cut.rows, cut.scale, sizes.SMALL)
+    made = [_taken(part, cap, seed, cut) for part, cap in zip(parts, caps, strict=True)]
+    notes = cut.notes() | {"source": "eraser_movies", "rationales": "test: every one marked; train, validation: some"}
+    return Dataset(name, WORDS, ("negative", "positive"), *made, notes=notes)
+
+
+def beer(name: str, seed: int, aspect: str = "aroma", **options: Any) -> Dataset:
+    """Beer reviews by the rating of one aspect: up to 0.4 negative, from 0.6 positive.
+
+    Training and validation reviews in between are left out. The test reviews are those with a rationale for the
+    aspect, whatever their rating; those below 0.6 count as negative.
+    """
+    if aspect not in BEER_ASPECTS:
+        raise unknown("aspect", str(aspect), BEER_ASPECTS)
+    cut = sizes.Cut(**options)
+    place = _place(name)
+    plain, marked = (_records(name, place, part, count) for part, count in BEER.items())
+    rated = [Marked(tokenize(r["text"]), int(r["scores"][aspect] >= HIGH)) for r in plain if _clear(r, aspect)]
+    tested = [_annotated(r, aspect) for r in marked if r["rationale"].get(aspect)]
+    train, validation, test = sizes.caps(cut.rows, cut.scale, sizes.SMALL)
+    y = torch.tensor([row.label for row in rated])
+    held = [[rated[i] for i in index.tolist()] for index in sizes.held_out(y, train, validation, seed)]
+    made = [*(_taken(part, None, seed, cut) for part in held), _taken(tested, test, seed, cut)]
+    notes = cut.notes() | {"source": "beer", "aspect": aspect, "thresholds": {"negative": LOW, "positive": HIGH}}
+    return Dataset(name, WORDS, ("negative", "positive"), *made, notes=notes)
+
+
+def _place(name: str) -> Path:
+    source = DATASETS[name]
+    place = folder.find(source.where)
+    if place is None:
+        raise folder.missing(name, source.where, source.hub)
+    return place
+
+
+def _records(name: str, place: Path, part: str, expected: int) -> list[dict[str, Any]]:
+    records = folder.read_jsonl(place / f"{part}.jsonl.gz")
+    folder.check_rows(name, part, len(records), expected)
+    return records
+
+
+def _movie(record: dict[str, Any]) -> Marked:
+    return Marked(record["tokens"], record["label"], record["rationale"], record["sentence_ends"])
+
+
+def _clear(record: dict[str, Any], aspect: str) -> bool:
+    return not LOW < record["scores"][aspect] < HIGH
+
+
+def _annotated(record: dict[str, Any], aspect: str) -> Marked:
+    return Marked(record["tokens"], int(record["scores"][aspect] >= HIGH), record["rationale"][aspect])
+
+
+def _taken(rows: list[Marked], cap: int | None, seed: int, cut: sizes.Cut) -> Split:
+    y = torch.tensor([row.label for row in rows])
+    index = sizes.some(y, cap, seed)
+    chosen = [rows[i] for i in index.tolist()]
+    x = [sizes.clip(row.words, cut) for row in chosen]
+    relevant = owner = None
+    if all(row.spans is not None for row in rows):
+        relevant = [sizes.clip(_relevant(row), cut) for row in chosen]
+    if all(row.ends is not None for row in rows):
+        owner = [_from_zero(sizes.clip(_owner(row), cut)) for row in chosen]
+    return words_split(x, y[index], relevant, owner)
+
+
+def _from_zero(owner: list[int]) -> list[int]:
+    return [place - owner[0] for place in owner]
+
+
+def _relevant(row: Marked) -> list[bool]:
+    marked = [False] * len(row.words)
+    for start, end in row.spans or []:
+        marked[start:end] = [True] * (end - start)
+    return marked
+
+
+def _owner(row: Marked) -> list[int]:
+    """The sentence of each word."""
+    owner: list[int] = []
+    for place, end in enumerate(row.ends or []):
+        owner += [place] * (end - len(owner))
+    return owner

@@ -1,0 +1,110 @@
+"""Explainers on disk: tensors as safetensors, everything else as JSON with a format version; never pickle."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from unmask.errors import InputError, NotFittedError
+from unmask.explainers import METHODS, make
+from unmask.explainers.task import Task, settings_of
+from unmask.masking.removals import BlurFill, Cut, FixedFill
+from unmask.models import wrap
+from unmask.nets import Reader, Vocabulary
+from unmask.training import Recipe
+from unmask.types import Layout, Removal
+from unmask.writing import new_folder, read_json
+
+__all__ = ["FORMAT", "load", "save"]
+
+FORMAT = 1
+KEYS = {"format", "method", "settings", "classes", "layout", "vocabulary", "removal"}
+
+
+def save(explainer: Any, path: str | Path) -> None:
+    """Write a fitted explainer into the folder `path`; the model it explains is not part of it."""
+    task: Task | None = getattr(explainer, "task_", None)
+    if task is None:
+        raise NotFittedError("only a fitted explainer can be saved: call fit(model, data) first")
+    layout, vocabulary = task.reader.layout, task.reader.vocabulary
+    text = {
+        "format": FORMAT,
+        "method": explainer.method,
+        "settings": settings_of(explainer),
+        "classes": list(task.classes),
+        "layout": {"kind": layout.kind, "shape": layout.shape, "owner": layout.owner, "units": layout.units},
+        "vocabulary": None if vocabulary is None else list(vocabulary.words),
+        "removal": _removal_facts(task.removal),
+    }
+    with new_folder(Path(path), marker="explainer.json") as folder:
+        save_file(_tensors(explainer, task), folder / "tensors.safetensors")
+        (folder / "explainer.json").write_text(json.dumps(text, indent=1))
+
+
+def load(path: str | Path, model: Any = None) -> Any:
+    """The explainer saved in `path`, ready to explain; methods that call the model need `model` again."""
+    folder = Path(path)
+    facts = read_json(folder / "explainer.json", "a saved explainer")
+    _check(facts, folder)
+    tensors = load_file(folder / "tensors.safetensors")
+    settings = dict(facts["settings"])
+    if "recipe" in settings:
+        settings["recipe"] = Recipe(**settings["recipe"])
+    explainer = replace(make(facts["method"], settings["k"]), **settings)
+    task = _task(facts, tensors, model)
+    if hasattr(explainer, "build"):
+        explainer.build(task)
+    explainer.task_ = task
+    for name, part in _parts(explainer).items():
+        part.load_state_dict({k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")})
+        part.eval()
+    return explainer
+
+
+def _check(facts: dict[str, Any], folder: Path) -> None:
+    if facts.get("format") != FORMAT:
+        raise InputError(
+            f"{folder} has format {facts.get('format')!r}, this version reads format {FORMAT}; save it again"
+        )
+    if set(facts) != KEYS or facts["method"] not in METHODS:
+        odd = sorted(set(facts) ^ KEYS) or [facts["method"]]
+        raise InputError(f"{folder} holds what this version does not know ({', '.join(odd)}); upgrade unmask")
+
+
+def _parts(explainer: Any) -> dict[str, nn.Module]:
+    return {name: part for name, part in vars(explainer).items() if isinstance(part, nn.Module)}
+
+
+def _tensors(explainer: Any, task: Task) -> dict[str, Tensor]:
+    learned = {f"{n}.{key}": value for n, part in _parts(explainer).items() for key, value in part.state_dict().items()}
+    extra = {"task.centre": task.reader.centre, "task.scale": task.reader.scale}
+    if isinstance(task.removal, FixedFill):
+        extra["task.fills"] = task.removal.fills
+    return {name: value.detach().cpu().contiguous().clone() for name, value in {**learned, **extra}.items()}
+
+
+def _removal_facts(removal: Removal) -> dict[str, Any]:
+    return {"name": removal.name, "token": getattr(removal, "token", None), "sigma": getattr(removal, "sigma", None)}
+
+
+def _task(facts: dict[str, Any], tensors: dict[str, Tensor], model: Any) -> Task:
+    kind, *rest = (facts["layout"][key] for key in ("kind", "shape", "owner", "units"))
+    layout = Layout(kind, *(tuple(part) for part in rest))
+    vocabulary = None if facts["vocabulary"] is None else Vocabulary(tuple(facts["vocabulary"]))
+    reader = Reader(layout, tensors["task.centre"], tensors["task.scale"], vocabulary)
+    wrapped = None if model is None else replace(wrap(model), classes=len(facts["classes"]))
+    return Task(reader, _removal(facts["removal"], layout, tensors), tuple(facts["classes"]), wrapped)
+
+
+def _removal(facts: dict[str, Any], layout: Layout, tensors: dict[str, Tensor]) -> Removal:
+    if layout.is_text:
+        return Cut(facts["name"], facts["token"])
+    if facts["sigma"] is not None:
+        return BlurFill(facts["name"], layout, facts["sigma"])
+    return FixedFill(facts["name"], layout, tensors.get("task.fills", torch.empty(0)))

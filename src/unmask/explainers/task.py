@@ -1,0 +1,125 @@
+"""What every explainer does the same way: get ready for a model and data, and turn scores into an Explanation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from unmask.errors import InputError, NotFittedError
+from unmask.masking import default_removal, subsets
+from unmask.masking.removals import MASK, make_removal
+from unmask.models import Wrapped, bind
+from unmask.nets import Reader, read
+from unmask.types import Dataset, Explanation, Inputs, Removal
+
+__all__ = ["Task", "as_inputs", "begin", "clone", "explained", "settings_of"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an explainer remembers of the model and the data it was fitted to; the model is not saved with it."""
+
+    reader: Reader
+    removal: Removal
+    classes: tuple[str, ...]
+    model: Wrapped | None = None
+
+    def ready(self) -> Wrapped:
+        """The model, or a sentence that says how to get it."""
+        if self.model is None:
+            raise NotFittedError("this explainer was loaded without its model: load_explainer(path, model=...)")
+        return self.model
+
+
+def begin(model: Any, data: Dataset, k: int, removal: str | None) -> Task:
+    """Check the request and gather what explaining `model` on rows like `data` needs."""
+    wrapped = bind(model, data, removal)
+    d = data.train.valid.shape[1]
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= d:
+        raise InputError(f"k must be a whole number from 1 to {d} (a row of {data.name} has {d} units), got {k!r}")
+    name = removal or wrapped.removal or default_removal(data.kind, wrapped.mask_token is not None)
+    hide = make_removal(name, data, mask_token=wrapped.mask_token or MASK)
+    return Task(read(data, name), hide, tuple(data.classes), wrapped)
+
+
+def explained(
+    explainer: Any,
+    x: Inputs,
+    target: Tensor | None,
+    score: Callable[[Inputs, Tensor, Tensor], Tensor],
+    approximate: Callable[[Inputs, Tensor], Tensor] | None = None,
+) -> Explanation:
+    """Run `score(x, valid, target) -> (n, d)` and keep the k best valid units of each row.
+
+    `approximate(x, kept)` gives the class that the method's own approximator reads from what is kept.
+    """
+    task: Task | None = getattr(explainer, "task_", None)
+    if task is None:
+        raise NotFittedError(
+            f"call fit(model, data) before explain: this {type(explainer).__name__} has learned nothing yet"
+        )
+    started = time.perf_counter()
+    x = as_inputs(x, task)
+    valid = task.reader.layout.valid(x)
+    target = task.ready()(x).argmax(1) if target is None else _checked_target(target, len(x), len(task.classes))
+    scores = score(x, valid, target).detach().float().cpu().masked_fill(~valid, 0.0)
+    kept = subsets.topk(scores, explainer.k, valid)
+    return Explanation(
+        scores=scores,
+        kept=kept,
+        valid=valid,
+        target=target,
+        origin=_origin(explainer, task, time.perf_counter() - started),
+        x=x,
+        layout=task.reader.layout,
+        classes=task.classes,
+        approximated=None if approximate is None else approximate(x, kept),
+    )
+
+
+def as_inputs(x: Inputs, task: Task) -> Inputs:
+    """`x` as rows of the task's kind; texts must hold at least one unit."""
+    layout = task.reader.layout
+    if layout.is_text:
+        if isinstance(x, str) or not all(isinstance(row, (list, tuple)) for row in x):
+            raise InputError(
+                f"expected rows of {layout.kind} (lists of strings), got {type(x).__name__}; split texts into words first"
+            )
+        empty = next((i for i, row in enumerate(x) if len(row) == 0), None)
+        if empty is not None:
+            raise InputError(f"row {empty} is an empty text: there is nothing to explain; leave it out")
+        return x
+    rows = torch.as_tensor(x, dtype=torch.float32)
+    if rows.ndim != 1 + len(layout.shape) or tuple(rows.shape[1:]) != layout.shape:
+        raise InputError(f"expected rows of shape {layout.shape}, got an array of shape {tuple(rows.shape)}")
+    return rows
+
+
+def _checked_target(target: Any, n: int, classes: int) -> Tensor:
+    values = torch.as_tensor(target)
+    if values.shape != (n,) or values.is_floating_point() or int(values.min()) < 0 or int(values.max()) >= classes:
+        raise InputError(f"target must hold {n} class numbers from 0 to {classes - 1}, got shape {tuple(values.shape)}")
+    return values.long()
+
+
+def _origin(explainer: Any, task: Task, seconds: float) -> dict[str, Any]:
+    facts = {"method": explainer.method, "removal": task.removal.name, "seconds": seconds}
+    return {**settings_of(explainer), **facts, **getattr(explainer, "readings_", {})}
+
+
+def settings_of(explainer: Any) -> dict[str, Any]:
+    """The fields of an explainer as plain values, nested settings as mappings."""
+    values = ((f.name, getattr(explainer, f.name)) for f in fields(explainer))
+    return {name: settings_of(value) if is_dataclass(value) else value for name, value in values}
+
+
+def clone(explainer: T) -> T:
+    """An unfitted copy with the same settings."""
+    return replace(explainer)  # type: ignore[type-var]

@@ -1,0 +1,103 @@
+"""The judge: a maskable network that estimates p(target | the shown values).
+
+Trained on random masks it is stage one of random-mask pretraining, the critic of REAL-X and the neutral examiner of
+the audit (EVAL-X); trained on an explanation's own masks it tells what the choice of the units adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from scipy.optimize import minimize_scalar
+from torch import Tensor, nn
+
+from unmask import seeds
+from unmask.masking import subsets
+from unmask.nets import Reader, TableNet, default
+from unmask.training import Recipe, evaluate, minimize, soft_cross_entropy
+
+__all__ = ["Draw", "Judge", "Rows", "judge_net", "mixed_sizes", "train_judge"]
+
+Draw = Callable[[Tensor, torch.Generator], Tensor]
+"""`draw(valid, rng) -> kept`: a law over masks, independent of the rows."""
+
+RECIPE = Recipe(epochs=60, batch=128, rate=1e-3, decay=1e-5, patience=6)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a judge learns from: prepared rows, their targets, their valid units and, where paired, their masks."""
+
+    x: Tensor
+    target: Tensor  # (n,) class numbers or (n, classes) probabilities
+    valid: Tensor
+    kept: Tensor | None = None  # (n, d); None: masks are drawn afresh at each step
+
+    def at(self, index: Tensor) -> Rows:
+        """The rows at `index`."""
+        kept = None if self.kept is None else self.kept[index]
+        return Rows(self.x[index], self.target[index], self.valid[index], kept)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A trained network and the temperature that calibrates it on held-out rows."""
+
+    net: nn.Module
+    temperature: float
+
+    def log_probabilities(self, x: Tensor, kept: Tensor) -> Tensor:
+        """(n, classes) for prepared rows of which only the kept units are shown."""
+        return (evaluate(self.net, x, kept.float()) / self.temperature).log_softmax(1)
+
+
+def mixed_sizes(k: int) -> Draw:
+    """Half uniform k-subsets, half uniform subsets of any size: the law of EVAL-X for a selection of k units."""
+
+    def draw(valid: Tensor, rng: torch.Generator) -> Tensor:
+        half = torch.rand(len(valid), 1, generator=rng, device=rng.device).to(valid.device) < 0.5
+        return torch.where(half, subsets.uniform(valid, k, rng), subsets.any_size(valid, rng))
+
+    return draw
+
+
+def judge_net(reader: Reader, classes: int, seed: int) -> nn.Module:
+    """The judge's network: it sees which units are hidden. Small images are read by a perceptron, as tables are."""
+    if reader.layout.kind == "image" and reader.centre.numel() <= 4096:
+        with seeds.seeded(seed):
+            return TableNet(reader, classes, (256, 256), sees_mask=True)
+    return default(reader, classes, "small", sees_mask=True, seed=seed)
+
+
+def train_judge(net: nn.Module, rows: Rows, held_out: Rows, draw: Draw | None, recipe: Recipe = RECIPE) -> Judge:
+    """Train on masks drawn afresh by `draw`, or on the rows' own masks where `draw` is None.
+
+    The epoch is chosen on held-out log-likelihood, under masks fixed once; the temperature is fitted there too.
+    """
+    seed = seeds.derive(recipe.seed, "judge")
+    fixed = held_out.kept if draw is None else draw(held_out.valid, seeds.generator(seed))
+    if fixed is None or (draw is None and rows.kept is None):
+        raise TypeError("a judge needs a law over masks, or rows that carry their own")
+
+    def loss(x: Tensor, target: Tensor, valid: Tensor, kept: Tensor, rng: torch.Generator) -> Tensor:
+        mask = kept if draw is None else draw(valid, rng)
+        return soft_cross_entropy(net(x, mask.float()), target).mean()
+
+    def score() -> float:
+        return -float(soft_cross_entropy(evaluate(net, held_out.x, fixed.float()), held_out.target).mean())
+
+    own = rows.valid if rows.kept is None else rows.kept
+    minimize({"judge": (net, loss)}, (rows.x, rows.target, rows.valid, own), recipe, score=score, title="judge")
+    return Judge(net, _temperature(evaluate(net, held_out.x, fixed.float()), held_out.target))
+
+
+def _temperature(logits: Tensor, target: Tensor) -> float:
+    """The divisor of the logits with the lowest log-loss."""
+
+    def loss(log_t: float) -> float:
+        return float(soft_cross_entropy(logits / float(torch.tensor(log_t).exp()), target).mean())
+
+    best = minimize_scalar(loss, bounds=(-1.5, 2.5), method="bounded")
+    return float(torch.tensor(best.x).exp())

@@ -1,0 +1,64 @@
+"""Subsets of the valid units: drawn at random, or the k best. True means kept."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+__all__ = ["any_size", "bernoulli", "counts", "dirichlet", "shapley", "topk", "uniform"]
+
+
+def counts(valid: Tensor, k: int | Tensor) -> Tensor:
+    """(n,) how many units each row keeps: k, or all of them where the row has fewer."""
+    return torch.minimum(valid.sum(1), torch.as_tensor(k, device=valid.device).expand(len(valid)))
+
+
+def topk(scores: Tensor, k: int | Tensor, valid: Tensor) -> Tensor:
+    """(n, d) bool: the k valid units with the highest scores; among equals the lowest index.
+
+    `k` may differ by row. An index rule, never a threshold: exactly min(k, valid units) are kept, ties or not.
+    """
+    order = scores.masked_fill(~valid, -torch.inf).sort(dim=1, descending=True, stable=True).indices
+    rank = torch.arange(scores.shape[1], device=scores.device).expand_as(order)
+    place = torch.empty_like(order).scatter_(1, order, rank)
+    return (place < counts(valid, k)[:, None]) & valid
+
+
+def uniform(valid: Tensor, k: int | Tensor, rng: torch.Generator) -> Tensor:
+    """(n, d) bool: k-subsets of the valid units, all equally likely."""
+    return topk(_noise(valid, rng), k, valid)
+
+
+def bernoulli(valid: Tensor, p: float, rng: torch.Generator) -> Tensor:
+    """(n, d) bool: each valid unit kept with probability p, on its own."""
+    return (_noise(valid, rng) < p) & valid
+
+
+def any_size(valid: Tensor, rng: torch.Generator) -> Tensor:
+    """(n, d) bool: a size uniform over 1..valid units, then a uniform subset of that size."""
+    size = 1 + (torch.rand(len(valid), generator=rng, device=rng.device).to(valid.device) * valid.sum(1)).long()
+    return uniform(valid, size, rng)
+
+
+def shapley(valid: Tensor, rng: torch.Generator) -> Tensor:
+    """(n, d) bool: sizes s of 1..L-1 with probability proportional to 1 / (s (L - s)), then a uniform subset.
+
+    This is the Shapley kernel's law over sizes; rows with a single unit keep it.
+    """
+    length = valid.sum(1, keepdim=True)
+    s = torch.arange(1, valid.shape[1] + 1, device=valid.device)
+    weight = torch.where(s < length, 1.0 / (s * (length - s)).clamp(min=1), 0.0)
+    weight = torch.where((length <= 1) & (s == 1), 1.0, weight)
+    size = 1 + torch.multinomial(weight.to(rng.device), 1, generator=rng)[:, 0].to(valid.device)
+    return uniform(valid, size, rng)
+
+
+def dirichlet(valid: Tensor, concentration: float, rng: torch.Generator) -> Tensor:
+    """(n, d) float: random weights over the valid units that sum to one; a row without any unit stays zero."""
+    alpha = torch.full(valid.shape, concentration, dtype=torch.float32, device=rng.device)
+    weight = torch._standard_gamma(alpha, generator=rng).to(valid.device).clamp(min=1e-20) * valid
+    return weight / weight.sum(1, keepdim=True).clamp(min=1e-20)
+
+
+def _noise(valid: Tensor, rng: torch.Generator) -> Tensor:
+    return torch.rand(valid.shape, generator=rng, device=rng.device).to(valid.device)

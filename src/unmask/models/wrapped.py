@@ -1,0 +1,104 @@
+"""A model behind one call: batches that split themselves, answers that are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from unmask.errors import InputError
+from unmask.types import Inputs, Model, Removal
+
+__all__ = ["Wrapped", "shown"]
+
+
+@dataclass
+class Wrapped:
+    """`call(feed(rows))` answers one batch with raw outputs; everything around it happens here, once.
+
+    `module` is there where gradients can be had: `module(feed(rows))` are the raw outputs then.
+    """
+
+    name: str
+    call: Callable[[Any], Any]
+    feed: Callable[[Inputs], Any]
+    outputs: Literal["probabilities", "logits"]
+    removal: str | None = None
+    classes: int | None = None
+    module: nn.Module | None = None
+    mask_token: str | None = None
+    takes: str = "array"
+    batch: int = 512
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, x: Inputs) -> Tensor:
+        """(n, classes) probabilities; a batch that does not fit into memory is halved and tried again."""
+        if len(x) == 0:
+            return torch.empty(0, self.classes or 0)
+        parts, start, size = [], 0, self.batch
+        while start < len(x):
+            try:
+                parts.append(self._checked(x[start : start + size]))
+                start += size
+            except (MemoryError, RuntimeError) as error:
+                if not _out_of_memory(error) or size == 1:
+                    raise
+                size = self.batch = max(1, size // 2)
+        return torch.cat(parts)
+
+    def _checked(self, rows: Inputs) -> Tensor:
+        with torch.no_grad():
+            raw = torch.as_tensor(self.call(self.feed(rows))).detach().float().cpu()
+        _check_shape(self.name, raw, len(rows), self.classes)
+        if self.outputs == "logits":
+            return raw.softmax(1)
+        _check_probabilities(self.name, raw)
+        return raw / raw.sum(1, keepdim=True)
+
+    def log_probabilities(self, prepared: Tensor) -> Tensor:
+        """(n, classes) log-probabilities of prepared rows, with gradients."""
+        if self.module is None:
+            raise InputError(
+                f"{self.name} gives no gradients: use a method that only calls the model, such as occlusion"
+            )
+        raw: Tensor = self.module(prepared)
+        return raw.log_softmax(1) if self.outputs == "logits" else raw.clamp(min=1e-12).log()
+
+    def describe(self) -> dict[str, Any]:
+        """What the report says of the model."""
+        return {"name": self.name, "takes": self.takes, "outputs": self.outputs, **self.details}
+
+
+def shown(model: Model, removal: Removal, x: Inputs, kept: Tensor) -> Tensor:
+    """(n, classes) what the model says when only the kept units are shown; a mean where hiding draws at random."""
+    answers = [model(version) for version in removal.versions(x, kept)]
+    return torch.stack(answers).mean(0)
+
+
+def _out_of_memory(error: Exception) -> bool:
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "memory" in str(error).lower()
+
+
+def _check_shape(name: str, raw: Tensor, n: int, classes: int | None) -> None:
+    want = f"({n}, {classes or 'classes'})"
+    if raw.ndim != 2 or len(raw) != n or raw.shape[1] < 2 or classes not in (None, raw.shape[1]):
+        hint = "; for two classes return both columns, 1 - p and p" if raw.numel() == n else ""
+        raise InputError(f"{name} must answer {n} rows with shape {want}, got {tuple(raw.shape)}{hint}")
+    if not bool(raw.isfinite().all()):
+        bad = int((~raw.isfinite()).any(1).nonzero()[0])
+        raise InputError(
+            f"{name} answered row {bad} of a batch with a value that is not finite; does it take missing values?"
+        )
+
+
+def _check_probabilities(name: str, raw: Tensor) -> None:
+    total = raw.sum(1)
+    if bool((raw < -1e-4).any()) or bool(((total - 1).abs() > 1e-2).any()):
+        worst = total[(total - 1).abs().argmax()].item()
+        raise InputError(
+            f"{name} should return probabilities, but a row sums to {worst:.4g} or holds negative values; "
+            "if these are logits, say wrap(model, outputs='logits')"
+        )

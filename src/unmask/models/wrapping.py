@@ -1,0 +1,185 @@
+"""`wrap`: find out what was given, ask for what cannot be inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from unmask.errors import InputError
+from unmask.masking import check_removal
+from unmask.masking.removals import PAD
+from unmask.models.wrapped import Wrapped
+from unmask.types import Dataset, Inputs
+
+__all__ = ["Takes", "bind", "wrap"]
+
+Takes = Literal["text", "ids", "array", "frame"]
+
+
+def wrap(
+    model: Any,
+    *,
+    takes: Takes | None = None,
+    tokenizer: Any = None,
+    outputs: Literal["probabilities", "logits"] | None = None,
+    device: str = "auto",
+    removal: str | None = None,
+) -> Wrapped:
+    """Anything that predicts classes as one callable `x -> (n, classes)` probabilities.
+
+    Takes a torch module (say `outputs=`), a scikit-learn classifier, or a callable that returns probabilities.
+    `takes` says what it wants: "array", "frame" (a data frame), "text" (units joined by spaces) or "ids" (with a
+    `tokenizer`: a callable from rows of words to a tensor of ids).
+    """
+    if isinstance(model, Wrapped):
+        return replace(model, removal=removal or model.removal)
+    if takes not in (None, "text", "ids", "array", "frame"):
+        raise InputError(f"takes must be 'text', 'ids', 'array' or 'frame', got {takes!r}")
+    if takes == "ids" and tokenizer is None:
+        raise InputError("takes='ids' needs tokenizer=, a callable that turns rows of words into a tensor of ids")
+    if isinstance(model, nn.Module):
+        return _torch(model, takes, tokenizer, outputs, device, removal)
+    if callable(getattr(model, "predict_proba", None)):
+        return _scikit(model, takes, removal)
+    if callable(model) and not isinstance(model, type):
+        return _callable(model, takes, outputs, removal)
+    raise InputError(_cannot(model))
+
+
+def _cannot(model: Any) -> str:
+    if hasattr(model, "predict"):
+        name = type(model).__name__
+        return f"{name} has predict but no predict_proba: fit it with probabilities on, or wrap CalibratedClassifierCV({name}(...))"
+    what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
+    return f"wrap takes a torch module, a fitted scikit-learn classifier or a callable, got {what}"
+
+
+def _torch(
+    module: nn.Module, takes: Takes | None, tokenizer: Any, outputs: Any, device: str, removal: str | None
+) -> Wrapped:
+    reader = getattr(module, "reader", None)  # our own networks know how to read rows, and return logits
+    outputs = outputs or ("logits" if reader is not None else None)
+    if outputs not in ("logits", "probabilities"):
+        raise InputError("say what the torch module returns: wrap(model, outputs='logits') or outputs='probabilities'")
+    place = _device(device)
+    module = module.to(place).eval()
+    prepare = reader.prepare if reader is not None else _preparer(takes, tokenizer)
+    return Wrapped(
+        name=type(module).__name__,
+        call=module,
+        feed=lambda rows: prepare(rows).to(place),
+        outputs=outputs,
+        removal=removal,
+        module=module,
+        mask_token=getattr(tokenizer, "mask_token", None),
+        takes=takes or ("ids" if reader is not None and reader.vocabulary is not None else "array"),
+        details={"framework": "torch"},
+    )
+
+
+def _preparer(takes: Takes | None, tokenizer: Any) -> Callable[[Inputs], Tensor]:
+    if takes in ("text", "frame"):
+        raise InputError(f"a torch module takes 'array' or 'ids', not {takes!r}; wrap a callable that does the rest")
+
+    def prepare(rows: Inputs) -> Tensor:
+        if tokenizer is not None:
+            return torch.as_tensor(tokenizer(rows))
+        if not isinstance(rows, Tensor):
+            raise InputError("this torch module gets words: say wrap(model, takes='ids', tokenizer=...)")
+        return rows
+
+    return prepare
+
+
+def _scikit(model: Any, takes: Takes | None, removal: str | None) -> Wrapped:
+    if not hasattr(model, "classes_"):
+        raise InputError(f"{type(model).__name__} is not fitted: call its fit before wrap")
+    takes = takes or _scikit_takes(model)
+    return Wrapped(
+        name=type(model).__name__,
+        call=model.predict_proba,
+        feed=_FEEDS[takes],
+        outputs="probabilities",
+        removal=removal,
+        classes=len(model.classes_),
+        takes=takes,
+        batch=8192,
+        details={"framework": "scikit-learn"},
+    )
+
+
+def _scikit_takes(model: Any) -> Takes:
+    first = model.steps[0][1] if hasattr(model, "steps") else model
+    if hasattr(first, "build_analyzer"):
+        return "text"
+    return "frame" if hasattr(model, "feature_names_in_") else "array"
+
+
+def _callable(function: Callable[[Any], Any], takes: Takes | None, outputs: Any, removal: str | None) -> Wrapped:
+    name = getattr(function, "__name__", type(function).__name__)
+    return Wrapped(
+        name="callable" if name == "<lambda>" else name,
+        call=function,
+        feed=_FEEDS[takes] if takes else lambda rows: _FEEDS["array" if isinstance(rows, Tensor) else "text"](rows),
+        outputs=outputs or "probabilities",
+        removal=removal,
+        takes=takes or "array",
+        details={"framework": "callable"},
+    )
+
+
+def _plain_array(rows: Inputs) -> Any:
+    if not isinstance(rows, Tensor):
+        raise InputError("this model takes arrays but the data are texts: say wrap(model, takes='text')")
+    return rows.numpy() if rows.ndim == 2 else rows.flatten(1).numpy()
+
+
+def _joined(rows: Inputs) -> list[str]:
+    """Each row as one text; words hidden by padding leave no trace."""
+    flat = ([w for unit in row for w in (unit if isinstance(unit, list) else [unit])] for row in rows)
+    return [" ".join(word for word in words if word != PAD) for words in flat]
+
+
+_FEEDS: dict[str, Callable[[Inputs], Any]] = {
+    "text": _joined,
+    "array": _plain_array,
+    "frame": _plain_array,
+    "ids": _joined,
+}
+"""What each `takes` is fed; frames need the data's column names and are set by `bind`."""
+
+
+def bind(model: Any, data: Dataset, removal: str | None = None) -> Wrapped:
+    """`model`, wrapped where it is not yet, made fit for the rows of `data`: class count checked, frames decoded."""
+    wrapped = wrap(model, removal=removal)
+    if wrapped.removal is not None:
+        check_removal(wrapped.removal, data.kind)
+    if wrapped.classes not in (None, len(data.classes)):
+        raise InputError(
+            f"{wrapped.name} knows {wrapped.classes} classes but the data have {len(data.classes)} "
+            f"({', '.join(data.classes[:5])}); give the data the model was trained on"
+        )
+    if wrapped.takes == "frame":
+        wrapped = replace(wrapped, feed=data.frames.decode if data.frames is not None else _framer(data.units))
+    return replace(wrapped, classes=len(data.classes))
+
+
+def _framer(columns: tuple[str, ...]) -> Callable[[Tensor], Any]:
+    def decode(rows: Tensor) -> Any:
+        import pandas
+
+        return pandas.DataFrame(rows.numpy(), columns=list(columns))
+
+    return decode
+
+
+def _device(name: str) -> torch.device:
+    if name != "auto":
+        return torch.device(name)
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

@@ -1,0 +1,48 @@
+"""The network to use where nobody names one."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import nn
+
+from unmask import seeds
+from unmask.nets.images import ImageNet, ImageSelector
+from unmask.nets.reader import Reader
+from unmask.nets.sentences import SentenceNet, SentenceSelector
+from unmask.nets.tables import TableNet, TableSelector
+from unmask.nets.words import WordNet, WordSelector
+
+__all__ = ["Size", "default", "selector"]
+
+Size = Literal["small", "medium"]
+
+
+def default(
+    reader: Reader, classes: int, size: Size = "medium", *, sees_mask: bool = False, seed: int = 0
+) -> nn.Module:
+    """A maskable classifier for rows as `reader` reads them, its weights drawn from `seed`.
+
+    `sees_mask` tells the network which units are hidden, so that a kept 0 differs from a removed value.
+    """
+    small, kind = size == "small", reader.layout.kind
+    with seeds.seeded(seed):
+        if kind == "table":
+            return TableNet(reader, classes, (128, 128) if small else (200, 200), sees_mask=sees_mask)
+        if kind == "image":
+            return ImageNet(reader, classes, *((16, 64) if small else (32, 128)), sees_mask=sees_mask)
+        if kind == "words":
+            return WordNet(reader, classes, *((50, 100) if small else (50, 250)), sees_mask=sees_mask)
+        return SentenceNet(reader, classes, 50, 50 if small else 100, sees_mask=sees_mask)
+
+
+def selector(reader: Reader, seed: int = 0) -> nn.Module:
+    """A network that gives each unit a score, its weights drawn from `seed`."""
+    kinds: dict[str, type[nn.Module]] = {
+        "table": TableSelector,
+        "image": ImageSelector,
+        "words": WordSelector,
+        "sentences": SentenceSelector,
+    }
+    with seeds.seeded(seed):
+        return kinds[reader.layout.kind](reader)

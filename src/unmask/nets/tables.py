@@ -1,0 +1,69 @@
+"""Networks for columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from unmask.nets.reader import Reader
+
+__all__ = ["TableNet", "TableSelector", "standard"]
+
+
+def standard(x: Tensor, reader: Reader, centre: Tensor, scale: Tensor, kept: Tensor | None) -> Tensor:
+    """Centred and scaled values times `kept`; a hidden or missing value becomes 0, that is the centre."""
+    z = ((x - centre) / scale).nan_to_num()
+    return z if kept is None else z * reader.layout.spread(kept.to(z))
+
+
+def _mlp(sizes: Sequence[int], activation: type[nn.Module], norm: bool) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for a, b in zip(sizes[:-2], sizes[1:-1], strict=True):
+        layers += [nn.Linear(a, b), *([nn.BatchNorm1d(b)] if norm else []), activation()]
+    return nn.Sequential(*layers, nn.Linear(sizes[-2], sizes[-1]))
+
+
+class TableNet(nn.Module):
+    """Classifier of columns (or of pixels taken as columns): a perceptron on kept values.
+
+    Where `sees_mask`, it also gets which units are kept.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        classes: int,
+        hidden: Sequence[int] = (200, 200),
+        *,
+        sees_mask: bool = False,
+        activation: type[nn.Module] = nn.ReLU,
+        norm: bool = False,
+    ) -> None:
+        super().__init__()
+        self.reader, self.sees_mask = reader, sees_mask
+        self.register_buffer("centre", reader.centre.clone())
+        self.register_buffer("scale", reader.scale.clone())
+        width = reader.centre.numel() + sees_mask * reader.layout.d
+        self.body = _mlp([width, *hidden, classes], activation, norm)
+
+    def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
+        z = standard(x, self.reader, self.centre, self.scale, kept).flatten(1)
+        if self.sees_mask:
+            mask = torch.ones(len(x), self.reader.layout.d).to(z) if kept is None else kept.to(z)
+            z = torch.cat([z, mask], 1)
+        return self.body(z)  # type: ignore[no-any-return]
+
+
+class TableSelector(nn.Module):
+    """Scores for the units of a table: L2X's perceptron on values, and on `kept` where part of the row is hidden."""
+
+    def __init__(
+        self, reader: Reader, hidden: Sequence[int] = (100, 100), activation: type[nn.Module] = nn.ReLU
+    ) -> None:
+        super().__init__()
+        self.net = TableNet(reader, reader.layout.d, hidden, sees_mask=True, activation=activation)
+
+    def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
+        return self.net(x, kept)  # type: ignore[no-any-return]

@@ -1,0 +1,112 @@
+"""Networks for words; embeddings are multiplied by `kept`, so a hidden word is a zero vector.
+
+Positions beyond the end of a text never count: a row's answer does not depend on the rows beside it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from unmask.nets.reader import Reader
+from unmask.nets.vocabulary import END, HIDDEN
+
+__all__ = ["WordBag", "WordEmbedding", "WordNet", "WordSelector", "convolve", "pool_max"]
+
+
+class WordEmbedding(nn.Module):
+    """Ids (n, words) -> vectors times `kept`; the end and hidden words are zero vectors.
+
+    Where `sees_mask`, a hidden word is a learned vector of its own instead, so that it differs from no word at all.
+    """
+
+    def __init__(self, reader: Reader, width: int, sees_mask: bool = False) -> None:
+        super().__init__()
+        if reader.vocabulary is None:
+            raise TypeError("a network for words needs a reader with a vocabulary")
+        self.table = nn.Embedding(len(reader.vocabulary), width)
+        nn.init.uniform_(self.table.weight, -0.05, 0.05)
+        with torch.no_grad():
+            self.table.weight[: HIDDEN + 1] = 0.0  # never shown, so never moved: the end and a hidden word stay zero
+        self.hidden = nn.Parameter(torch.zeros(width)) if sees_mask else None
+
+    def forward(self, ids: Tensor, kept: Tensor | None = None) -> Tensor:
+        shown = (ids > HIDDEN).to(self.table.weight.dtype)
+        if kept is not None:
+            shown = shown * kept
+        vectors: Tensor = self.table(ids) * shown[..., None]
+        if self.hidden is None:
+            return vectors
+        return vectors + self.hidden * ((1 - shown) * (ids != END))[..., None]
+
+
+def pool_max(features: Tensor, valid: Tensor) -> Tensor:
+    """Maximum over the valid positions, (n, words, f) -> (n, f); zero for an empty text. Features are not negative."""
+    if features.shape[1] == 0:
+        return features.new_zeros(len(features), features.shape[2])
+    return (features * valid[..., None]).amax(1)
+
+
+def convolve(layer: nn.Conv1d, vectors: Tensor) -> Tensor:
+    """ReLU of a convolution over positions, (n, words, e) -> (n, words, f)."""
+    if vectors.shape[1] == 0:
+        return vectors.new_zeros(len(vectors), 0, layer.out_channels)
+    return layer(vectors.transpose(1, 2)).transpose(1, 2).relu()
+
+
+class WordNet(nn.Module):
+    """L2X's word CNN: embedding, dropout, convolution of three words, maximum over the text, dense, classes."""
+
+    def __init__(
+        self, reader: Reader, classes: int, width: int = 50, filters: int = 250, *, sees_mask: bool = False
+    ) -> None:
+        super().__init__()
+        self.reader = reader
+        self.embedding = WordEmbedding(reader, width, sees_mask)
+        self.drop = nn.Dropout(0.2)
+        self.conv = nn.Conv1d(width, filters, 3, padding=1)
+        self.head = nn.Sequential(nn.Linear(filters, filters), nn.Dropout(0.2), nn.ReLU(), nn.Linear(filters, classes))
+
+    def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
+        valid = x != END
+        features = convolve(self.conv, self.drop(self.embedding(x, kept)) * valid[..., None])
+        return self.head(pool_max(features, valid))  # type: ignore[no-any-return]
+
+
+class WordBag(nn.Module):
+    """L2X's approximator for words: the mean vector of what is kept, dense, classes; blind to order."""
+
+    def __init__(self, reader: Reader, classes: int, width: int = 50, hidden: int = 250) -> None:
+        super().__init__()
+        self.reader = reader
+        self.embedding = WordEmbedding(reader, width)
+        self.head = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, classes))
+
+    def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
+        weight = (x > HIDDEN).float() if kept is None else (x > HIDDEN) * kept
+        total = weight.sum(1, keepdim=True).clamp(min=1.0)
+        return self.head(self.embedding(x, kept).sum(1) / total)  # type: ignore[no-any-return]
+
+
+class WordSelector(nn.Module):
+    """L2X's explainer for words: a global branch over the whole text beside a local one, then one score a word."""
+
+    def __init__(self, reader: Reader, width: int = 50, filters: int = 100) -> None:
+        super().__init__()
+        self.reader = reader
+        self.embedding = WordEmbedding(reader, width, sees_mask=True)
+        self.first = nn.Conv1d(width, filters, 3, padding=1)
+        self.overall = nn.Sequential(nn.Linear(filters, filters), nn.ReLU())
+        self.local = nn.ModuleList(nn.Conv1d(filters, filters, 3, padding=1) for _ in range(2))
+        self.drop = nn.Dropout(0.2)
+        self.mix = nn.Linear(2 * filters, filters)
+        self.score = nn.Linear(filters, 1)
+
+    def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
+        valid = (x != END)[..., None]
+        h = convolve(self.first, self.embedding(x, kept)) * valid
+        overall = self.overall(pool_max(h, x != END))[:, None].expand(-1, h.shape[1], -1)
+        for layer in self.local:
+            h = convolve(layer, h) * valid  # type: ignore[arg-type]
+        mixed = self.mix(self.drop(torch.cat([overall, h], -1))).relu()
+        return self.score(mixed)[..., 0]  # type: ignore[no-any-return]

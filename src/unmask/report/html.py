@@ -1,0 +1,208 @@
+"""The findings as one offline page: what each part shows is gathered here, how it looks is in report.html."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from unmask.drawing import Drawing
+from unmask.report import pictures, plots
+from unmask.report.plain import plain
+from unmask.report.wording import ARROWS, DECIDING, DIRECTIONS, SYMBOLS, find, interval, names_of, number
+
+if TYPE_CHECKING:
+    from unmask.types import Example, Findings, Result, Verdict
+
+__all__ = ["page"]
+
+HEAD = ("k", "removal", "n", "split", "seed")  # settings that stand under the title, where given
+FRONT = ("fs-m", "reading")
+REST = "Other measures"
+
+
+@dataclass(frozen=True)
+class Card:
+    """One verdict with the deciding numbers: (check, arrow, value, random control)."""
+
+    verdict: Verdict
+    symbol: str
+    numbers: list[tuple[str, str, str, str]]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One explanation's result in the table of a check."""
+
+    name: str
+    control: bool
+    plot: Markup
+    value: str
+    interval: str
+    null: str
+    passed: bool | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A check split by something (a class, another explanation): (name, cells), a cell being (text, strength)."""
+
+    by: str
+    columns: list[str]
+    lines: list[tuple[str, list[tuple[str, float]]]]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: what it means, then a table with dots, a curve and grids, as far as there are results."""
+
+    name: str
+    definition: str
+    direction: str
+    rows: str  # how many examples it rests on
+    ruler: Markup
+    lines: list[Line]
+    curve: Markup | None
+    grids: list[Grid]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Examples that share a label and an input, one drawing for each explanation."""
+
+    kind: str
+    drawings: list[tuple[Example, Markup]] = field(default_factory=list)
+
+
+def page(findings: Findings, version: str) -> str:
+    """The whole page as text; the same findings give the same text."""
+    files = resources.files("unmask.report")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(files.joinpath("report.html").read_text(encoding="utf-8"))
+    settings = plain(findings.settings)
+    return template.render(
+        style=Markup(files.joinpath("style.css").read_text(encoding="utf-8")),
+        version=version,
+        findings=findings,
+        facts={name: settings[name] for name in HEAD if name in settings},
+        cards=[_card(findings, verdict) for verdict in findings.verdicts],
+        front=_front(findings),
+        sections=_sections(findings),
+        examples=_examples(findings.examples),
+        settings=settings,
+    )
+
+
+def _card(findings: Findings, verdict: Verdict) -> Card:
+    rows = (find(findings, verdict.explanation, check) for check in DECIDING)
+    numbers = [(r.check, ARROWS[r.better], number(r.value), number(r.null)) for r in rows if r is not None]
+    return Card(verdict, SYMBOLS[verdict.verdict], numbers)
+
+
+def _front(findings: Findings) -> Markup | None:
+    verdicts: dict[str, str] = {v.explanation: v.verdict for v in findings.verdicts}
+    points = []
+    for name in names_of(findings):
+        x, y = (find(findings, name, check) for check in FRONT)
+        if x is None or y is None or not (math.isfinite(x.value) and math.isfinite(y.value)):
+            continue
+        look = "control" if name in findings.controls else verdicts.get(name, "plain")
+        points.append(pictures.Point(name, x.value, y.value, (x.low, x.high), (y.low, y.high), look))
+    names = ("fs-m: the model keeps its answer", "reading: a neutral judge finds it")
+    return Markup(pictures.front(points, names)) if points else None
+
+
+def _sections(findings: Findings) -> list[tuple[str, list[Check]]]:
+    """Each question with its checks that have results; what belongs to no question comes last."""
+    asked = {title: list(dict.fromkeys(map(_base, checks))) for title, checks in findings.questions.items()}
+    known = {base for bases in asked.values() for base in bases}
+    left = [base for base in dict.fromkeys(_base(row.check) for row in findings.rows) if base not in known]
+    sections = []
+    for title, bases in [*asked.items(), (REST, left)]:
+        checks = [check for base in bases if (check := _check(findings, base)) is not None]
+        if checks:
+            sections.append((title, checks))
+    return sections
+
+
+def _base(check: str) -> str:
+    return check.split("@")[0]
+
+
+def _check(findings: Findings, base: str) -> Check | None:
+    names = names_of(findings)
+    place = {name: i for i, name in enumerate(names)}
+    rows = sorted((r for r in findings.rows if _base(r.check) == base), key=lambda r: place[r.explanation])
+    if not rows:
+        return None
+    single = [row for row in rows if row.check == base and row.at is None]
+    scale = plots.axis(v for row in single for v in (row.value, row.low, row.high, row.null))
+    return Check(
+        name=base,
+        definition=findings.definitions.get(base, ""),
+        direction=DIRECTIONS[rows[0].better],
+        rows=_counts(rows),
+        ruler=Markup(plots.ruler(scale)),
+        lines=[_line(row, scale, row.explanation in findings.controls) for row in single],
+        curve=_curve([row for row in rows if row.check == base and row.at is not None], findings.controls),
+        grids=_grids([row for row in rows if row.check != base and row.at is None], names),
+    )
+
+
+def _counts(rows: Sequence[Result]) -> str:
+    counts = sorted({row.n for row in rows})
+    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+def _line(row: Result, scale: plots.Axis, control: bool) -> Line:
+    look = "control" if control else "plain"
+    plot = plots.dot(scale, row.value, (row.low, row.high), row.null, look)
+    value, null = number(row.value), number(row.null)
+    return Line(row.explanation, control, Markup(plot), value, interval(row), null, row.passed, row.note)
+
+
+def _curve(rows: Sequence[Result], controls: Sequence[str]) -> Markup | None:
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        lines.setdefault(row.explanation, []).append((float(row.at or 0), row.value))
+    return Markup(pictures.curves(lines, controls, ("at", rows[0].check))) if rows else None
+
+
+def _grids(rows: Sequence[Result], names: Sequence[str]) -> list[Grid]:
+    """`fs-m@class=3` is the cell of column 3 in the grid by class; explanations as columns keep their order."""
+    by: dict[str, dict[tuple[str, str], float]] = {}
+    for row in rows:
+        key, _, column = row.check.split("@", 1)[1].rpartition("=")
+        by.setdefault(key or "part", {})[row.explanation, column] = row.value
+    return [_grid(key, cells, names) for key, cells in by.items()]
+
+
+def _grid(by: str, cells: dict[tuple[str, str], float], names: Sequence[str]) -> Grid:
+    top = max((abs(v) for v in cells.values() if math.isfinite(v)), default=0.0) or 1.0
+    found = list(dict.fromkeys(column for _, column in cells))
+    columns = [name for name in names if name in found] + [column for column in found if column not in names]
+    lines = []
+    for name in dict.fromkeys(name for name, _ in cells):
+        values = [cells.get((name, column), math.nan) for column in columns]
+        lines.append((name, [(_two(v), v / top if math.isfinite(v) else 0.0) for v in values]))
+    return Grid(by, columns, lines)
+
+
+def _two(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−") if math.isfinite(value) else ""
+
+
+def _examples(examples: Iterable[Example]) -> dict[str, list[Figures]]:
+    """By label, then by input: the same input as each explanation sees it."""
+    groups: dict[str, dict[str, Figures]] = {}
+    for example in examples:
+        row = example.row
+        figures = groups.setdefault(example.label, {}).setdefault(f"{row.kind}{row.values}", Figures(row.kind))
+        figures.drawings.append((example, Markup(Drawing(row).html)))
+    return {label: list(inputs.values()) for label, inputs in groups.items()}

@@ -1,0 +1,175 @@
+"""Pictures with two axes as inline SVG: the front between two checks, and curves.
+
+Colours come from the page's style sheet, so the pictures follow light, dark and print.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from unmask.report.plots import Axis, axis, tick
+
+__all__ = ["Point", "curves", "front"]
+
+WIDTH, HEIGHT = 560, 360
+LEFT, RIGHT, TOP, BOTTOM = 56, 14, 12, 48
+LETTER, LINE = 7.8, 16.0  # room for one letter and one line of a label
+DOT = 6.0
+COLOURS = 7  # line colours of the style sheet
+
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+@dataclass(frozen=True)
+class Point:
+    """One explanation in the picture of the front; spans are its intervals."""
+
+    name: str
+    x: float
+    y: float
+    x_span: tuple[float, float]
+    y_span: tuple[float, float]
+    look: str  # "trust", "care", "reject", "plain" or "control"
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Two axes laid over the drawing area."""
+
+    across: Axis
+    up: Axis
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        right = LEFT + (WIDTH - LEFT - RIGHT) * self.across.share(x)
+        return round(right, 1), round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * self.up.share(y), 1)
+
+
+def front(points: Sequence[Point], names: tuple[str, str]) -> str:
+    """Two checks, both better when higher; a line joins the explanations that no other one beats on both."""
+    plane = Plane(
+        axis(v for p in points for v in (p.x, *p.x_span)),
+        axis(v for p in points for v in (p.y, *p.y_span)),
+    )
+    spots = [plane.place(p.x, p.y) for p in points]
+    parts = [_frame(plane, names), _staircase(plane, points)]
+    parts += [_cross(plane, p) for p in points]
+    parts += [_spot(spot, p.look) for spot, p in zip(spots, points, strict=True)]
+    parts += _labels(spots, [p.name for p in points])
+    return _picture("".join(parts), f"{names[1]} against {names[0]} for {len(points)} explanations")
+
+
+def curves(lines: Mapping[str, Sequence[tuple[float, float]]], controls: Sequence[str], names: tuple[str, str]) -> str:
+    """One line of (x, y) for each explanation, named in a legend below; controls are dashed."""
+    every = [point for line in lines.values() for point in line]
+    plane = Plane(axis(x for x, _ in every), axis(y for _, y in every))
+    looks = _looks(list(lines), controls)
+    paths = [_path(plane, line, looks[name]) for name, line in lines.items()]
+    key = "".join(f"<li>{_swatch(look)}{escape(name)}</li>" for name, look in looks.items())
+    label = f"{names[1]} over {names[0]}"
+    return _picture(_frame(plane, names) + "".join(paths), label) + f'<ul class="key">{key}</ul>'
+
+
+def _picture(inside: str, label: str) -> str:
+    head = f'<svg class="picture" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">'
+    return f"{head}{inside}</svg>"
+
+
+def _frame(plane: Plane, names: tuple[str, str]) -> str:
+    floor, parts = HEIGHT - BOTTOM, []
+    for t in plane.across.ticks:
+        x, _ = plane.place(t, 0)
+        parts.append(f'<line class="grid" x1="{x}" x2="{x}" y1="{TOP}" y2="{floor}"/>')
+        parts.append(f'<text x="{x}" y="{floor + 17}" text-anchor="middle">{tick(t)}</text>')
+    for t in plane.up.ticks:
+        _, y = plane.place(0, t)
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>')
+        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick(t)}</text>')
+    middle, half = (LEFT + WIDTH - RIGHT) / 2, (TOP + floor) / 2
+    parts.append(f'<text class="name" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{escape(names[0])}</text>')
+    turned = f'transform="rotate(-90 14 {half})" x="14" y="{half}" text-anchor="middle"'
+    return "".join(parts) + f'<text class="name" {turned}>{escape(names[1])}</text>'
+
+
+def _staircase(plane: Plane, points: Sequence[Point]) -> str:
+    """The line below which everything is beaten by one explanation; controls do not count."""
+    best = -math.inf
+    corners: list[tuple[float, float]] = []
+    for p in sorted((p for p in points if p.look != "control"), key=lambda p: (-p.x, -p.y)):
+        if p.y > best:
+            corners += [(p.x, best), (p.x, p.y)] if corners else [(p.x, plane.up.ticks[0]), (p.x, p.y)]
+            best = p.y
+    if not corners:
+        return ""
+    path = [plane.place(*corner) for corner in [*corners, (plane.across.ticks[0], best)]]
+    return f'<polyline class="front" points="{" ".join(f"{x},{y}" for x, y in path)}"/>'
+
+
+def _cross(plane: Plane, p: Point) -> str:
+    parts = ""
+    if all(map(math.isfinite, p.x_span)):
+        (left, y), (right, _) = plane.place(p.x_span[0], p.y), plane.place(p.x_span[1], p.y)
+        parts += f'<line class="thin {p.look}" x1="{left}" x2="{right}" y1="{y}" y2="{y}"/>'
+    if all(map(math.isfinite, p.y_span)):
+        (x, low), (_, high) = plane.place(p.x, p.y_span[0]), plane.place(p.x, p.y_span[1])
+        parts += f'<line class="thin {p.look}" x1="{x}" x2="{x}" y1="{low}" y2="{high}"/>'
+    return parts
+
+
+def _spot(spot: tuple[float, float], look: str) -> str:
+    """A round dot for an explanation, a square for a control."""
+    x, y = spot
+    if look == "control":
+        return f'<rect class="dot control" x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10"/>'
+    return f'<circle class="dot {look}" cx="{x}" cy="{y}" r="{DOT}"/>'
+
+
+def _labels(spots: Sequence[tuple[float, float]], names: Sequence[str]) -> list[str]:
+    """Each name beside its spot, where it covers neither a spot nor another name if there is such a place."""
+    taken: list[Box] = [(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in spots]
+    out = []
+    for i, name in enumerate(names):
+        others = taken[:i] + taken[i + 1 :]
+        boxes = list(_around(*spots[i], LETTER * len(name)))
+        box = min(boxes, key=lambda b: sum(_shared(b, other) for other in others) + _outside(b))
+        taken.append(box)
+        out.append(f'<text class="label" x="{box[0]:.1f}" y="{box[3] - 3.5:.1f}">{escape(name)}</text>')
+    return out
+
+
+def _around(x: float, y: float, width: float) -> Iterator[Box]:
+    """Places for a label, the best liked first."""
+    gap = DOT + 4
+    for down in (0.0, -LINE, LINE, -2 * LINE, 2 * LINE):
+        for left in (x + gap, x - gap - width, x - width / 2):
+            if down or left != x - width / 2:
+                top = y + down - LINE / 2
+                yield left, top, left + width, top + LINE
+
+
+def _shared(a: Box, b: Box) -> float:
+    wide, high = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    return wide * high if wide > 0 and high > 0 else 0.0
+
+
+def _outside(box: Box) -> float:
+    beyond = max(LEFT - box[0], box[2] - (WIDTH - 2), TOP - box[1], box[3] - (HEIGHT - BOTTOM), 0.0)
+    return 1000 * beyond
+
+
+def _looks(names: Sequence[str], controls: Sequence[str]) -> dict[str, str]:
+    shown = [name for name in names if name not in controls]
+    colours = {name: f"c{i % COLOURS}" for i, name in enumerate(shown)}
+    return {name: colours.get(name, "control") for name in names}
+
+
+def _path(plane: Plane, line: Sequence[tuple[float, float]], look: str) -> str:
+    places = [plane.place(x, y) for x, y in sorted(line) if math.isfinite(x) and math.isfinite(y)]
+    return f'<polyline class="curve {look}" points="{" ".join(f"{x},{y}" for x, y in places)}"/>'
+
+
+def _swatch(look: str) -> str:
+    line = f'<line class="curve {look}" x1="0" x2="24" y1="6" y2="6"/>'
+    return f'<svg width="24" height="12" aria-hidden="true">{line}</svg> '

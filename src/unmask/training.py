@@ -1,0 +1,208 @@
+"""The only training loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from unmask import progress, seeds
+from unmask.errors import InputError, TrainingError
+
+__all__ = ["History", "Loss", "Recipe", "evaluate", "fit_classifier", "minimize", "soft_cross_entropy"]
+
+Loss = Callable[..., Tensor]
+"""`loss(*batch, rng) -> scalar`, the batch being the same rows of each training tensor."""
+
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "adam": lambda p, lr, decay: torch.optim.Adam(p, lr=lr, eps=1e-7, weight_decay=decay),
+    "rmsprop": lambda p, lr, decay: torch.optim.RMSprop(p, lr=lr, alpha=0.9, eps=1e-7, weight_decay=decay),
+    "adadelta": lambda p, lr, decay: torch.optim.Adadelta(p, lr=lr, rho=0.95, eps=1e-7, weight_decay=decay),
+}  # the settings of the Keras originals
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train. `rate` may name a rate for each player; training stops `patience` epochs after the best one."""
+
+    epochs: int = 20
+    batch: int = 128
+    rate: float | Mapping[str, float] = 1e-3
+    optimizer: str = "adam"
+    decay: float = 0.0
+    patience: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or self.batch < 1:
+            raise InputError(f"a recipe needs at least 1 epoch and 1 row a batch, got {self.epochs} and {self.batch}")
+        if self.optimizer not in OPTIMIZERS:
+            raise InputError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {self.optimizer!r}")
+
+    def rate_of(self, player: str) -> float:
+        return self.rate if isinstance(self.rate, (int, float)) else self.rate[player]
+
+
+@dataclass
+class History:
+    """Mean loss of each player and validation score, epoch by epoch; `best` is the epoch that was kept."""
+
+    losses: list[dict[str, float]] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    best: int = -1
+
+
+def minimize(
+    players: Mapping[str, tuple[nn.Module, Loss]],
+    data: Sequence[Tensor],
+    recipe: Recipe,
+    *,
+    score: Callable[[], float] | None = None,
+    title: str = "training",
+) -> History:
+    """Step the named players in order on each batch, each step moving its own player only.
+
+    `score` is read after each epoch with all players in evaluation mode, higher is better and on validation rows only;
+    the whole state (parameters and buffers) of the best epoch is put back at the end, also after Ctrl-C.
+    """
+    modules = {name: module for name, (module, _) in players.items()}
+    steppers = {
+        n: OPTIMIZERS[recipe.optimizer](m.parameters(), recipe.rate_of(n), recipe.decay) for n, m in modules.items()
+    }
+    history, best = History(), (-math.inf, _state(modules))
+    rng = seeds.generator(seeds.derive(recipe.seed, "minimize"), _device(modules))
+    with seeds.seeded(seeds.derive(recipe.seed, "dropout")), progress.bar(title, recipe.epochs) as step:
+        try:
+            for epoch in range(recipe.epochs):
+                history.losses.append(_epoch(players, steppers, data, recipe, rng, epoch))
+                best = _remember(modules, score, history, best)
+                step(_note(history))
+                if recipe.patience is not None and epoch - history.best >= recipe.patience:
+                    break
+        finally:
+            _restore(modules, best[1])
+    return history
+
+
+def _epoch(
+    players: Mapping[str, tuple[nn.Module, Loss]],
+    steppers: Mapping[str, torch.optim.Optimizer],
+    data: Sequence[Tensor],
+    recipe: Recipe,
+    rng: torch.Generator,
+    epoch: int,
+) -> dict[str, float]:
+    """One pass over the rows in a fresh order; the mean loss of each player."""
+    totals = dict.fromkeys(players, 0.0)
+    for index in torch.randperm(len(data[0]), generator=rng, device=rng.device).split(recipe.batch):
+        batch = [tensor[index.to(tensor.device)].to(rng.device) for tensor in data]
+        if len(index) == 1 and len(data[0]) > 1:
+            continue  # a batch of one has no spread to normalise by
+        for name, (module, loss) in players.items():
+            with _turn(name, players):
+                value = loss(*batch, rng)
+            totals[name] += _step(name, module, steppers[name], value, epoch) * len(index) / len(data[0])
+    return totals
+
+
+@contextmanager
+def _turn(name: str, players: Mapping[str, tuple[nn.Module, Loss]]) -> Iterator[None]:
+    """All players train (dropout on), but only the one whose turn it is may move its running statistics."""
+    for module, _ in players.values():
+        module.train()
+    waiting = [m for other, (module, _) in players.items() if other != name for m in module.modules()]
+    own = {id(m) for m in players[name][0].modules()}
+    for module in waiting:
+        if isinstance(module, _BatchNorm) and id(module) not in own:
+            module.eval()
+    yield
+
+
+def _step(name: str, module: nn.Module, stepper: torch.optim.Optimizer, value: Tensor, epoch: int) -> float:
+    if not bool(value.isfinite()):
+        raise TrainingError(
+            f"the loss of {name!r} became {value.item()} in epoch {epoch + 1}; lower the rate, or check x for huge values"
+        )
+    parameters = [p for p in module.parameters() if p.requires_grad]
+    for p, grad in zip(parameters, torch.autograd.grad(value, parameters, allow_unused=True), strict=True):
+        p.grad = grad
+    stepper.step()
+    stepper.zero_grad()
+    return value.item()
+
+
+def _remember(
+    modules: Mapping[str, nn.Module], score: Callable[[], float] | None, history: History, best: tuple[float, Any]
+) -> tuple[float, Any]:
+    epoch = len(history.losses) - 1
+    if score is None:
+        history.best = epoch
+        return math.inf, _state(modules)
+    for module in modules.values():
+        module.eval()
+    with torch.no_grad():
+        history.scores.append(float(score()))
+    if history.scores[-1] > best[0] or history.best < 0:
+        history.best = epoch
+        return history.scores[-1], _state(modules)
+    return best
+
+
+def _state(modules: Mapping[str, nn.Module]) -> dict[str, Any]:
+    return {name: deepcopy(module.state_dict()) for name, module in modules.items()}
+
+
+def _restore(modules: Mapping[str, nn.Module], state: Mapping[str, Any]) -> None:
+    for name, module in modules.items():
+        module.load_state_dict(state[name])
+        module.eval()
+
+
+def _device(modules: Mapping[str, nn.Module]) -> torch.device:
+    return next((p.device for module in modules.values() for p in module.parameters()), torch.device("cpu"))
+
+
+def _note(history: History) -> str:
+    losses = ", ".join(f"{name} {value:.3f}" for name, value in history.losses[-1].items())
+    return f"{losses}; validation {history.scores[-1]:.3f}" if history.scores else losses
+
+
+def soft_cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
+    """(n,) -sum_c p_c log q_c; `target` holds probabilities (n, classes) or class numbers (n,)."""
+    return nn.functional.cross_entropy(logits, target, reduction="none")
+
+
+def evaluate(net: nn.Module, *inputs: Tensor, batch: int = 512) -> Tensor:
+    """Outputs of `net` in evaluation mode for all rows, batch by batch, without gradients."""
+    net.eval()
+    device = next(net.parameters()).device
+    with torch.no_grad():
+        parts = [
+            net(*(t.to(device) for t in rows)).cpu() for rows in zip(*(i.split(batch) for i in inputs), strict=True)
+        ]
+    return torch.cat(parts)
+
+
+def fit_classifier(
+    net: nn.Module,
+    rows: tuple[Tensor, Tensor],
+    held_out: tuple[Tensor, Tensor],
+    recipe: Recipe,
+    title: str = "model",
+) -> History:
+    """Train `net` on whole inputs: `rows` are (x, target), the epoch is chosen on the log-likelihood of `held_out`."""
+
+    def loss(x: Tensor, target: Tensor, rng: torch.Generator) -> Tensor:
+        return soft_cross_entropy(net(x), target).mean()
+
+    def score() -> float:
+        return -float(soft_cross_entropy(evaluate(net, held_out[0]), held_out[1]).mean())
+
+    return minimize({title: (net, loss)}, rows, recipe, score=score, title=f"training the {title}")

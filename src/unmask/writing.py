@@ -1,0 +1,76 @@
+"""Files appear whole or not at all: written under a temporary name, then renamed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from unmask.errors import InputError
+
+__all__ = ["new_folder", "read_json", "write_text"]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write `text` to `path`, making its folder where needed."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise _cannot(path, error) from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except OSError as error:
+        raise _cannot(path, error) from error
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(path: Path, marker: str) -> Iterator[Path]:
+    """A temporary folder that becomes `path` at the end; only a folder that holds `marker` is ever replaced."""
+    if path.exists() and not (path / marker).is_file() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(f"{path} exists and was not written by this command; choose another name or move it away")
+    try:
+        path.absolute().parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(dir=path.absolute().parent, prefix=f".{path.name}."))
+    except OSError as error:
+        raise _cannot(path, error) from error
+    try:
+        yield draft
+        if path.exists():
+            shutil.rmtree(path)
+        os.chmod(draft, 0o777 & ~_umask())
+        os.replace(draft, path)
+    except OSError as error:
+        raise _cannot(path, error) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def read_json(path: Path, what: str) -> Any:
+    """The JSON in `path`, which should be `what`; a missing or broken file is one sentence."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}; expected {what} there") from error
+    except ValueError as error:
+        raise InputError(f"{path} is not valid JSON ({error}); expected {what} there") from error
+
+
+def _cannot(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot write {path}: {error.strerror or error}; free some space or choose another place")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
