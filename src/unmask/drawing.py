@@ -219,7 +219,7 @@ def _table_html(row: Row) -> str:
 
 def _lines(row: Row, units: list[int]) -> str:
     values, strengths = _unit_values(row), _strengths(row)
-    cell = '<td style="padding:.15em .4em;border:0;text-align:{}">{}</td>'
+    cell = '<td style="padding:.15em .3em;border:0;text-align:{};overflow-wrap:anywhere">{}</td>'
     body = ""
     for u in units:
         name = f"<b>{escape(_clean(row.units[u]))}</b>" if row.kept[u] else escape(_clean(row.units[u]))
@@ -234,7 +234,8 @@ def _bar(strength: float) -> str:
     start = 50 if strength >= 0 else 50 - length
     bar = f'<rect x="{start:.1f}" y="2" width="{length:.1f}" height="10" fill="rgb({_hue(strength)})"/>'
     axis = '<line x1="50" x2="50" y1="0" y2="14" stroke="currentColor" stroke-opacity=".5"/>'
-    return f'<svg viewBox="0 0 100 14" width="100" height="14" aria-hidden="true">{bar}{axis}</svg>'
+    size = 'viewBox="0 0 100 14" preserveAspectRatio="none" width="70" height="14"'
+    return f'<svg {size} aria-hidden="true">{bar}{axis}</svg>'
 
 
 def _image_html(row: Row) -> str:

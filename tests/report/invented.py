@@ -122,12 +122,17 @@ def _levels() -> list[Result]:
         null = values[NAMES.index("random")]
         for name, value in zip(NAMES, values, strict=True):
             half = 0.018 + 0.03 * abs(value) if check != "seconds" else 0.1 * value
-            better_than_null = value > null if better == "higher" else value < null
-            passed = None if better == "none" or name in CONTROLS else better_than_null
+            passed = None if name in CONTROLS else _passed(check, value, null)
             top = 1.0 if abs(value) <= 1 else value + half
             span = {"low": value - half, "high": min(value + half, top), "null": null, "passed": passed}
             rows.append(result(name, check, value, better, **span))
     return rows
+
+
+def _passed(check: str, value: float, null: float) -> bool | None:
+    if check == "encoding-share":
+        return value < 0.2
+    return {"fs-m": value > null, "fu-m": value < null, "reading": value > null}.get(check)
 
 
 def _by_class() -> list[Result]:
@@ -185,7 +190,7 @@ def _marks(d: int, k: int, seed: int) -> tuple[list[float], list[bool]]:
 
 def image(seed: int) -> Row:
     """An eight by eight digit, each pixel a unit."""
-    digit = "00397000 0af8fb00 3e5008e0 58000580 87000850 4b002870 0e5ab700 06eb8000".split()
+    digit = ["00397000", "0af8fb00", "3e5008e0", "58000580", "87000850", "4b002870", "0e5ab700", "06eb8000"]
     scores, kept = _marks(64, 8, seed)
     names = [f"pixel {p // 8},{p % 8}" for p in range(64)]
     values = [int(c, 16) / 15 for line in digit for c in line]
@@ -225,7 +230,19 @@ def sentences(seed: int) -> Row:
 
 def table(seed: int) -> Row:
     """Twelve columns, one value missing, the last variable spread over three columns."""
-    names = "radius texture perimeter area smoothness compactness concavity points symmetry fractal site".split()
+    names = [
+        "radius",
+        "texture",
+        "perimeter",
+        "area",
+        "smoothness",
+        "compactness",
+        "concavity",
+        "points",
+        "symmetry",
+        "fractal",
+        "site",
+    ]
     values = [17.99, 10.38, 122.8, 1001.0, float("nan"), 0.2776, 0.3001, 0.1471, 0.2419, 0.0787, 0.0, 1.0, 0.0]
     scores, kept = _marks(11, 4, seed)
     return Row("table", values, scores, kept, "malignant", names, [*range(11), 10, 10], [13])

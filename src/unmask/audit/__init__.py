@@ -1,0 +1,113 @@
+"""The audit: is an explanation enough, is it needed, does it smuggle the answer? Sees models, data and masks only."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["CHECKS", "QUESTIONS", "Check", "function_of"]
+
+QUESTIONS: dict[str, str] = {
+    "enough": "Is it enough, is it needed?",
+    "smuggling": "Does the mask smuggle the answer?",
+    "cost": "What does it cost?",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """Where a check lives ("module:function" below this folder), which question it answers, and how to read it."""
+
+    path: str
+    question: str
+    better: Literal["higher", "lower", "none"]
+    line: str
+    paper: str = ""
+    by_class: bool = False  # one more row for each class
+
+
+CHECKS: dict[str, Check] = {
+    "fs-m": Check(
+        "enough:fs_m",
+        "enough",
+        "higher",
+        "How often the model, shown only what is kept, says the same as on the full input.",
+        "Chen et al. 2018; Liang et al. 2020",
+        by_class=True,
+    ),
+    "fu-m": Check(
+        "enough:fu_m",
+        "enough",
+        "lower",
+        "How often the model, shown everything but what is kept, still says the same.",
+        "Liang et al. 2020",
+        by_class=True,
+    ),
+    "sufficiency": Check(
+        "enough:sufficiency",
+        "enough",
+        "lower",
+        "How much probability the answer loses when only the kept units are shown.",
+        "DeYoung et al. 2020",
+    ),
+    "comprehensiveness": Check(
+        "enough:comprehensiveness",
+        "enough",
+        "higher",
+        "How much probability the answer loses when the kept units are taken away.",
+        "DeYoung et al. 2020",
+    ),
+    "encoding-gain": Check(
+        "smuggling:encoding_gain",
+        "smuggling",
+        "lower",
+        "What knowing which units were chosen adds to the values shown, in nats: a judge that saw this explanation's "
+        "own pairs of row and mask against one that saw the same masks on other rows.",
+        "after Puli et al. 2024",
+    ),
+    "encoding-share": Check(
+        "smuggling:encoding_share",
+        "smuggling",
+        "lower",
+        "How much of all that the explanation tells about the answer is told by the choice of the units.",
+        "after Puli et al. 2024",
+    ),
+    "reading": Check(
+        "smuggling:reading",
+        "smuggling",
+        "higher",
+        "How often a neutral judge, trained on masks that know nothing, finds the answer in the values shown.",
+        "after Jethani et al. 2021",
+    ),
+    "eval-x": Check(
+        "smuggling:eval_x",
+        "smuggling",
+        "higher",
+        "How often a judge trained on purely random masks finds the answer in the values shown.",
+        "Jethani et al. 2021",
+    ),
+    "mask-only": Check(
+        "smuggling:mask_only",
+        "smuggling",
+        "none",
+        "How often the answer can be told from the mask alone. Honest masks can be class-dependent too: never decisive.",
+        "Bai et al. 2021",
+    ),
+    "approximator-gap": Check(
+        "smuggling:approximator_gap",
+        "smuggling",
+        "lower",
+        "How much more often the method's own approximator finds the answer in the selection than the model does.",
+        "Bai et al. 2021",
+    ),
+    "seconds": Check("cost:seconds", "cost", "lower", "Seconds to explain one row, fitting not counted."),
+}
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """The function behind a check, imported when it is asked for."""
+    module, _, attribute = CHECKS[name].path.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(f"unmask.audit.{module}"), attribute)
+    return found

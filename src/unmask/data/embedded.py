@@ -20,7 +20,7 @@ def digits(name: str, seed: int, patch: int = 1) -> Dataset:
     layout = image_layout((1, 8, 8), patch)
     rows = splits.draw(y, (1000, 197, 600), seed)
     parts = [splits.array_split(x[r], y[r], layout) for r in rows]
-    return Dataset(name, layout, tuple("0123456789"), *parts, notes={"source": "scikit-learn load_digits"})
+    return splits.joined(name, layout, tuple("0123456789"), parts, {"source": "scikit-learn load_digits"})
 
 
 def tumours(name: str, seed: int) -> Dataset:
@@ -31,4 +31,4 @@ def tumours(name: str, seed: int) -> Dataset:
     layout = table_layout([str(column) for column in source.feature_names])
     parts = [splits.array_split(x[r], y[r], layout) for r in splits.shares(y, seed)]
     notes = {"source": "scikit-learn load_breast_cancer"}
-    return Dataset(name, layout, tuple(map(str, source.target_names)), *parts, notes=notes)
+    return splits.joined(name, layout, tuple(map(str, source.target_names)), parts, notes)

@@ -48,5 +48,5 @@ def check_rows(name: str, part: str, got: int, expected: int) -> None:
     """A name stands for one content: another number of rows is another data set."""
     if got != expected:
         raise InputError(
-            f"{part} of {name} must have {expected} rows, got {got}: this is another data set; use unmask.dataset for it"
+            f"{part} of {name} must have {expected} rows, got {got}: this is another set; use unmask.dataset for it"
         )

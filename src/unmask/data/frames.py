@@ -52,7 +52,7 @@ class FrameCodec:
 
     def decode(self, x: Tensor) -> pd.DataFrame:
         """The frame with its own types: the largest of a variable's one-hot columns names the category."""
-        parts = x.detach().cpu().split([column.width for column in self.columns], dim=1)
+        parts = torch.split(x.detach().cpu(), [column.width for column in self.columns], dim=1)
         return pd.DataFrame({c.name: _decoded(part, c) for c, part in zip(self.columns, parts, strict=True)})
 
 

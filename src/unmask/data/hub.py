@@ -79,7 +79,7 @@ def _classes(table: Any, label: str) -> Sequence[str] | None:
 
 def _positions(sizes: dict[str, int], y: list[Any], seed: int) -> dict[str, Any]:
     """Row numbers of the three splits in the rows put end to end."""
-    from unmask.data.own import labels
+    from unmask.data.labels import labels
     from unmask.data.splits import shares
 
     start, spans = 0, {}
@@ -104,4 +104,6 @@ def _open(identity: str) -> Any:
     try:
         return datasets.load_dataset(base, config or None)
     except Exception as fault:  # the package raises many kinds: no network, no such set, no access
-        raise InputError(f"{base} could not be fetched from the hub ({fault}); check the name and the network") from fault
+        raise InputError(
+            f"{base} could not be fetched from the hub ({fault}); check the name and the network"
+        ) from fault

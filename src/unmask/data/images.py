@@ -10,7 +10,7 @@ from torch import Tensor
 
 from unmask.data import DATASETS, folder, hub, sizes
 from unmask.data.layouts import image_layout
-from unmask.data.splits import array_split
+from unmask.data.splits import array_split, joined
 from unmask.errors import InputError
 from unmask.types import Dataset, Layout, Split
 
@@ -33,7 +33,7 @@ def load_images(name: str, seed: int, patch: int = 1, rows: Any = None, scale: s
     made = [_split(parts["train"], first, layout), _split(parts["train"], second, layout)]
     made += [_split(parts["test"], last, layout)]
     classes = names if pair is None else tuple(names[c] for c in pair)
-    return Dataset(name, layout, classes, *made, notes={"source": DATASETS[name].where, "scale": scale})
+    return joined(name, layout, classes, made, {"source": DATASETS[name].where, "scale": scale})
 
 
 def _parts(name: str) -> dict[str, tuple[Tensor, Tensor]]:
@@ -48,7 +48,9 @@ def _parts(name: str) -> dict[str, tuple[Tensor, Tensor]]:
             stored = np.load(path)
             arrays = {part: (stored[f"x_{part}"], stored[f"y_{part}"]) for part in ROWS}
         except (OSError, KeyError, ValueError) as fault:
-            raise InputError(f"{path} cannot be read ({fault}); it must hold x_train, y_train, x_test, y_test") from fault
+            raise InputError(
+                f"{path} cannot be read ({fault}); it must hold x_train, y_train, x_test, y_test"
+            ) from fault
     for part, expected in ROWS.items():
         folder.check_rows(name, part, len(arrays[part][0]), expected)
     return {part: (torch.from_numpy(x), torch.from_numpy(y).long()) for part, (x, y) in arrays.items()}

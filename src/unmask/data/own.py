@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
 from unmask.data import frames, rows, splits
+from unmask.data.labels import labels
 from unmask.data.layouts import SENTENCES, WORDS, image_layout, table_layout
 from unmask.errors import InputError
-from unmask.types import Dataset, Frames, Inputs, Kind, Layout, Split, rows_of
+from unmask.types import Dataset, Inputs, Kind, Layout, Split
 
-__all__ = ["dataset", "labels"]
+__all__ = ["dataset"]
 
 PARTS = ("train", "validation", "test")
-MANY = 20  # more whole-numbered float values than this are a measurement, not classes
+Groups = Mapping[str, Sequence[int | str]]
 
 
 def dataset(
@@ -27,7 +30,7 @@ def dataset(
     *,
     classes: Sequence[str] | None = None,
     units: Sequence[str] | None = None,
-    groups: Mapping[str, Sequence[int | str]] | None = None,
+    groups: Groups | None = None,
     split: Mapping[str, Any] | None = None,
     seed: int = 0,
     name: str = "yours",
@@ -42,19 +45,102 @@ def dataset(
     numbers; without it each class is divided 60/20/20. `groups` maps units of a table to their columns; the one-hot
     columns of a data frame's category are one unit by themselves. `patch` makes squares of pixels the units.
     """
+    _check_lengths(x, y)
+    kind = rows.infer(x) if kind is None else kind
+    rows.check_kind(kind)
+    codes, names = labels(y, classes)
+    inputs, layout, codec = _prepared(x, kind, groups, patch)
+    whole = Split(inputs, codes, layout.valid(inputs))
+    if valid is not None:
+        whole = replace(whole, valid=_mask(valid, whole.valid, "valid"))
+    if relevant is not None:
+        whole = replace(whole, relevant=_mask(relevant, whole.valid, "relevant"))
+    chosen = _given(split, len(codes)) if split is not None else _drawn(codes, names, seed)
+    made = [_trimmed(whole.rows(chosen[part]), layout) for part in PARTS]
+    notes = {"source": "own data", "seed": seed, "split": "60/20/20 by class" if split is None else "given"}
+    return splits.joined(name, _named(layout, units), names, made, notes, codec)
+
+
+def _check_lengths(x: Any, y: Any) -> None:
+    if not hasattr(x, "__len__") or not hasattr(y, "__len__"):
+        raise InputError(f"x and y must be rows and their labels, got {type(x).__name__} and {type(y).__name__}")
     if not len(x):
         raise InputError("the data are empty: expected at least three rows of each class, got none")
     if len(x) != len(y):
         raise InputError(f"x and y must have the same number of rows, got {len(x)} and {len(y)}; match them up")
-    kind = rows.infer(x) if kind is None else kind
-    codes, names = labels(y, classes)
-    inputs, layout, codec = _prepared(x, kind, groups, patch)
-    whole = Split(inputs, codes, _mask(valid, layout, inputs, "valid"), None)
-    if valid is None:
-        whole = Split(inputs, codes, layout.valid(inputs))
-    if relevant is not None:
-        whole = Split(inputs, codes, whole.valid, _mask(relevant, layout, inputs, "relevant"))
-    chosen = _positions(split, codes, names, seed)
-    made = {part: _part(whole, index, layout) for part, index in chosen.items()}
-    notes = {"source": "own data", "seed": seed, "split": "given" if split else "60/20/20 by class"}
-    return Dataset(name, _named(layout, units), names, **made, notes=notes, frames=codec)
+
+
+def _prepared(x: Any, kind: Kind, groups: Groups | None, patch: int) -> tuple[Inputs, Layout, frames.FrameCodec | None]:
+    if groups is not None and kind != "table":
+        raise InputError(f"groups are sets of columns and need kind='table', got kind={kind!r}; leave them out")
+    if patch != 1 and kind != "image":
+        raise InputError(f"patch is a number of pixels and needs kind='image', got kind={kind!r}; leave it out")
+    if kind == "words":
+        return rows.words(x), WORDS, None
+    if kind == "sentences":
+        return rows.sentences(x), SENTENCES, None
+    if kind == "image":
+        pictures = rows.images(x)
+        channels, height, width = pictures.shape[1:]
+        return pictures, image_layout((channels, height, width), patch), None
+    if not isinstance(x, pd.DataFrame):
+        values = rows.table(x)
+        return values, table_layout([f"x{i}" for i in range(1, values.shape[1] + 1)], groups), None
+    codec = frames.learn(x)
+    layout = codec.layout() if groups is None else _grouped(codec, groups)
+    return codec.encode(x), layout, codec
+
+
+def _grouped(codec: frames.FrameCodec, groups: Groups) -> Layout:
+    """Groups of a data frame's variables, as groups of encoded columns."""
+    variables = codec.layout()
+    units = table_layout(variables.units, groups)
+    return Layout("table", variables.shape, tuple(units.owner[unit] for unit in variables.owner), units.units)
+
+
+def _named(layout: Layout, units: Sequence[str] | None) -> Layout:
+    if units is None:
+        return layout
+    if layout.is_text or len(units) != layout.d:
+        there = "none, as the units of a text are its positions" if layout.is_text else str(layout.d)
+        raise InputError(f"units must name each unit once (here {there}), got {len(units)} names; match them up")
+    return replace(layout, units=tuple(map(str, units)))
+
+
+def _mask(given: Any, valid: Tensor, what: str) -> Tensor:
+    mask = torch.as_tensor(np.asarray(given) if not isinstance(given, Tensor) else given).bool()
+    if mask.shape != valid.shape:
+        raise InputError(f"{what} must be {tuple(valid.shape)} (rows, units), got {tuple(mask.shape)}")
+    return mask
+
+
+def _drawn(codes: Tensor, names: tuple[str, ...], seed: int) -> dict[str, Tensor]:
+    for label, count in enumerate(codes.bincount(minlength=len(names)).tolist()):
+        if 0 < count < len(PARTS):
+            raise InputError(
+                f"a class needs at least 3 rows to be split, but {names[label]!r} has {count}; add rows or give split="
+            )
+    return dict(zip(PARTS, splits.shares(codes, seed), strict=True))
+
+
+def _given(split: Mapping[str, Any], n: int) -> dict[str, Tensor]:
+    if set(split) != set(PARTS):
+        raise InputError(f"split must map train, validation and test to row numbers, got {', '.join(map(str, split))}")
+    chosen = {part: torch.as_tensor(np.asarray(split[part])).long().flatten() for part in PARTS}
+    every = torch.cat(list(chosen.values()))
+    if any(not len(index) for index in chosen.values()):
+        raise InputError("each of train, validation and test needs at least one row number, got an empty one; add rows")
+    if int(every.min()) < 0 or int(every.max()) >= n:
+        raise InputError(f"row numbers in split must be 0..{n - 1}, got {int(every.min())}..{int(every.max())}")
+    if len(set(every.tolist())) < len(every):
+        raise InputError("a row may stand in one split only, but split repeats some; remove the repetitions")
+    return chosen
+
+
+def _trimmed(split: Split, layout: Layout) -> Split:
+    """Texts padded to their own split's longest row only."""
+    if not layout.is_text:
+        return split
+    d = max(map(len, split.x))
+    relevant = None if split.relevant is None else split.relevant[:, :d]
+    return replace(split, valid=split.valid[:, :d], relevant=relevant)

@@ -10,7 +10,7 @@ import torch
 
 from unmask.data import DATASETS, folder, sizes
 from unmask.data.layouts import WORDS
-from unmask.data.splits import words_split
+from unmask.data.splits import joined, words_split
 from unmask.data.tokens import tokenize
 from unmask.errors import unknown
 from unmask.types import Dataset, Split
@@ -34,14 +34,17 @@ class Marked:
 
 
 def eraser_movies(name: str, seed: int, **options: Any) -> Dataset:
-    """Movie reviews with rationales; the test split carries the exhaustive annotation, the others a partial one."""
-    cut = sizes.Cut(**options)
+    """Movie reviews with rationales, whole by default, as they conclude at the end.
+
+    The test split carries the exhaustive annotation, the others a partial one.
+    """
+    cut = sizes.Cut(**{"length": None, **options})
     place = _place(name)
     parts = [[_movie(r) for r in _records(name, place, part, count)] for part, count in MOVIES.items()]
     caps = sizes.caps(cut.rows, cut.scale, sizes.SMALL)
     made = [_taken(part, cap, seed, cut) for part, cap in zip(parts, caps, strict=True)]
     notes = cut.notes() | {"source": "eraser_movies", "rationales": "test: every one marked; train, validation: some"}
-    return Dataset(name, WORDS, ("negative", "positive"), *made, notes=notes)
+    return joined(name, WORDS, ("negative", "positive"), made, notes)
 
 
 def beer(name: str, seed: int, aspect: str = "aroma", **options: Any) -> Dataset:
@@ -62,7 +65,7 @@ def beer(name: str, seed: int, aspect: str = "aroma", **options: Any) -> Dataset
     held = [[rated[i] for i in index.tolist()] for index in sizes.held_out(y, train, validation, seed)]
     made = [*(_taken(part, None, seed, cut) for part in held), _taken(tested, test, seed, cut)]
     notes = cut.notes() | {"source": "beer", "aspect": aspect, "thresholds": {"negative": LOW, "positive": HIGH}}
-    return Dataset(name, WORDS, ("negative", "positive"), *made, notes=notes)
+    return joined(name, WORDS, ("negative", "positive"), made, notes)
 
 
 def _place(name: str) -> Path:

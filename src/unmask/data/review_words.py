@@ -12,81 +12,83 @@ POLARITIES = ("negative", "positive")
 _OWN = {
     ("appearance", "positive"): """
         bright clear golden radiant glowing gleaming sparkling shimmering luminous vivid lustrous polished glossy
-        crystalline handsome photogenic picturesque pretty beautiful gorgeous stunning striking eye-catching translucent
-        jewel-like burnished coppery limpid frothy billowing statuesque pillowy sunny immaculate spotless dazzling
-        resplendent brilliant""",
+        crystalline handsome photogenic picturesque pretty beautiful gorgeous stunning striking eye-catching
+        translucent jewel-like burnished coppery limpid frothy billowing statuesque pillowy sunny immaculate
+        spotless dazzling resplendent brilliant""",
     ("appearance", "negative"): """
-        murky cloudy dull muddy dingy drab pale faded lifeless washed-out turbid dirty swampy sludgy gloomy ugly unsightly
-        unattractive discoloured grimy patchy blotchy scummy filmy dim greyish colourless headless smudgy hideous homely
-        shabby tarnished bedraggled mottled sallow blurry unlovely""",
+        murky cloudy dull muddy dingy drab pale faded lifeless washed-out turbid dirty swampy sludgy gloomy ugly
+        unsightly unattractive discoloured grimy patchy blotchy scummy filmy dim greyish colourless headless smudgy
+        hideous homely shabby tarnished bedraggled mottled sallow blurry unlovely""",
     ("aroma", "positive"): """
-        fragrant floral aromatic perfumed citrusy fruity spicy herbal honeyed piney grassy toasty malty resinous heady
-        balmy zesty lemony minty scented blossomy tropical peachy nutty biscuity bready woody leafy evocative enticing
-        inviting alluring ambrosial redolent gingery lavender-like flowery summery""",
+        fragrant floral aromatic perfumed citrusy fruity spicy herbal honeyed piney grassy toasty malty resinous
+        heady balmy zesty lemony minty scented blossomy tropical peachy nutty biscuity bready woody leafy evocative
+        enticing inviting alluring ambrosial redolent gingery lavender-like flowery summery""",
     ("aroma", "negative"): """
-        musty skunky rancid stinking smelly foul fetid putrid mouldy dank cheesy sulphurous eggy acrid vinegary fishy
-        sweaty plasticky papery catty stale fusty rank reeking malodorous noxious rotten rubbery medicinal mildewy whiffy
-        oniony garlicky cabbagey tarry chemical cardboard-like sewer-like""",
+        musty skunky rancid stinking smelly foul fetid putrid mouldy dank cheesy sulphurous eggy acrid vinegary
+        fishy sweaty plasticky papery catty stale fusty rank reeking malodorous noxious rotten rubbery medicinal
+        mildewy whiffy oniony garlicky cabbagey tarry chemical cardboard-like sewer-like""",
     ("palate", "positive"): """
         smooth creamy velvety silky full-bodied crisp lively effervescent plush supple rounded soft luscious satiny
         refreshing bubbly chewy ample substantial bouncy airy feathery lush cushiony tender fluffy foamy tingling
         quenching buoyant mouth-filling robust sturdy springy weightless cool caressing well-rounded""",
     ("palate", "negative"): """
-        thin watery flat gritty astringent syrupy harsh sticky oily greasy grainy chalky limp gassy rough scratchy heavy
-        slimy gummy powdery sandy coarse abrasive puckering watered-down leaden stodgy gluey clammy tacky raspy viscous
-        spineless diluted prickly woolly lumpy soggy""",
+        thin watery flat gritty astringent syrupy harsh sticky oily greasy grainy chalky limp gassy rough scratchy
+        heavy slimy gummy powdery sandy coarse abrasive puckering watered-down leaden stodgy gluey clammy tacky
+        raspy viscous spineless diluted prickly woolly lumpy soggy""",
     ("taste", "positive"): """
-        delicious tasty flavourful balanced savoury tangy mellow complex juicy scrumptious yummy mouth-watering toothsome
-        delectable appetising succulent chocolatey roasty bittersweet hoppy peppery buttery nuanced layered rich
-        well-balanced moreish palatable piquant ripe plummy raisiny full-flavoured lip-smacking sun-ripened drinkable
-        rounded-out caramelised""",
+        delicious tasty flavourful balanced savoury tangy mellow complex juicy scrumptious yummy mouth-watering
+        toothsome delectable appetising succulent chocolatey roasty bittersweet hoppy peppery buttery nuanced
+        layered rich well-balanced moreish palatable piquant ripe plummy raisiny full-flavoured lip-smacking
+        sun-ripened drinkable rounded-out caramelised""",
     ("taste", "negative"): """
-        sour bitter bland tasteless insipid cloying acidic salty metallic soapy flavourless vapid saccharine overripe
-        unripe tinny brackish bilious sickly artificial charred ashy one-dimensional muddled unbalanced unpalatable
-        inedible undrinkable distasteful unsavoury boozy overcooked curdled acerbic treacly spoiled underseasoned
-        vinegar-like""",
+        sour bitter bland tasteless insipid cloying acidic salty metallic soapy flavourless vapid saccharine
+        overripe unripe tinny brackish bilious sickly artificial charred ashy one-dimensional muddled unbalanced
+        unpalatable inedible undrinkable distasteful unsavoury boozy overcooked curdled acerbic treacly spoiled
+        underseasoned vinegar-like""",
 }
 
 _GENERAL = {
     "positive": """
-        good great excellent wonderful fine superb lovely nice amazing fantastic awesome terrific outstanding perfect
-        pleasant delightful enjoyable impressive marvellous fabulous magnificent splendid exquisite remarkable exceptional
-        memorable charming graceful elegant refined sublime divine heavenly glorious phenomenal sensational spectacular
-        incredible extraordinary stellar superior first-rate top-notch world-class flawless faultless ideal admirable
-        commendable laudable praiseworthy satisfying gratifying pleasing agreeable appealing attractive engaging
-        captivating enchanting bewitching beguiling fascinating intriguing compelling arresting charismatic likeable
-        lovable adorable endearing winning winsome cheerful cheery joyful joyous happy merry jolly upbeat uplifting rousing
-        stirring invigorating energising vibrant vivacious spirited exuberant dynamic bold confident assured masterful
-        accomplished skilful expert adept deft clever ingenious inventive creative imaginative original fresh novel unique
-        distinctive singular rare precious valuable worthy worthwhile rewarding generous gracious noble majestic regal
-        stately grand sumptuous opulent luxurious lavish decadent indulgent comforting soothing calming relaxing gentle
-        tasteful classy stylish sophisticated cultured sleek neat tidy clean pure wholesome healthy honest sincere genuine
-        authentic reliable dependable consistent steady solid sound strong powerful potent mighty formidable commanding
-        triumphant celebrated acclaimed renowned illustrious legendary iconic timeless classic ageless enduring harmonious
-        cohesive unified coherent seamless effortless natural fluent deep profound thoughtful subtle delicate intricate
-        meticulous careful precise well-made thrilling exciting exhilarating electrifying breathtaking astonishing
-        astounding wondrous magical dreamy blissful idyllic serene peaceful tranquil warm friendly welcoming hospitable
-        kind playful witty jaunty carefree hearty soulful""",
+        good great excellent wonderful fine superb lovely nice amazing fantastic awesome terrific outstanding
+        perfect pleasant delightful enjoyable impressive marvellous fabulous magnificent splendid exquisite
+        remarkable exceptional memorable charming graceful elegant refined sublime divine heavenly glorious
+        phenomenal sensational spectacular incredible extraordinary stellar superior first-rate top-notch
+        world-class flawless faultless ideal admirable commendable laudable praiseworthy satisfying gratifying
+        pleasing agreeable appealing attractive engaging captivating enchanting bewitching beguiling fascinating
+        intriguing compelling arresting charismatic likeable lovable adorable endearing winning winsome cheerful
+        cheery joyful joyous happy merry jolly upbeat uplifting rousing stirring invigorating energising vibrant
+        vivacious spirited exuberant dynamic bold confident assured masterful accomplished skilful expert adept deft
+        clever ingenious inventive creative imaginative original fresh novel unique distinctive singular rare
+        precious valuable worthy worthwhile rewarding generous gracious noble majestic regal stately grand sumptuous
+        opulent luxurious lavish decadent indulgent comforting soothing calming relaxing gentle tasteful classy
+        stylish sophisticated cultured sleek neat tidy clean pure wholesome healthy honest sincere genuine authentic
+        reliable dependable consistent steady solid sound strong powerful potent mighty formidable commanding
+        triumphant celebrated acclaimed renowned illustrious legendary iconic timeless classic ageless enduring
+        harmonious cohesive unified coherent seamless effortless natural fluent deep profound thoughtful subtle
+        delicate intricate meticulous careful precise well-made thrilling exciting exhilarating electrifying
+        breathtaking astonishing astounding wondrous magical dreamy blissful idyllic serene peaceful tranquil warm
+        friendly welcoming hospitable kind playful witty jaunty carefree hearty soulful""",
     "negative": """
-        bad poor awful terrible horrible dreadful lousy nasty unpleasant disappointing mediocre inferior dismal abysmal
-        atrocious appalling ghastly horrid horrendous horrific vile gross disgusting revolting repulsive repellent
-        repugnant offensive objectionable obnoxious odious loathsome hateful detestable abhorrent deplorable lamentable
-        woeful pitiful pathetic sorry sad miserable wretched tragic depressing dreary bleak grim sombre boring tedious
-        tiresome monotonous humdrum forgettable unremarkable uninspired uninspiring uninteresting unimpressive unexciting
-        lacklustre underwhelming unsatisfying unsatisfactory inadequate insufficient deficient lacking weak feeble frail
-        flimsy puny meagre paltry scant sparse skimpy empty hollow shallow superficial cheap shoddy tawdry trashy crude
-        crass vulgar clumsy awkward ungainly careless sloppy slapdash slipshod messy untidy chaotic disordered confused
-        confusing incoherent inconsistent erratic unreliable unstable uneven irregular jarring grating irritating annoying
-        irksome vexing maddening infuriating aggravating exasperating frustrating bothersome troublesome problematic faulty
-        flawed defective broken damaged ruined wrecked botched bungled failed useless worthless pointless futile needless
-        senseless absurd ridiculous laughable ludicrous farcical silly foolish stupid daft regrettable unfortunate unlucky
+        bad poor awful terrible horrible dreadful lousy nasty unpleasant disappointing mediocre inferior dismal
+        abysmal atrocious appalling ghastly horrid horrendous horrific vile gross disgusting revolting repulsive
+        repellent repugnant offensive objectionable obnoxious odious loathsome hateful detestable abhorrent
+        deplorable lamentable woeful pitiful pathetic sorry sad miserable wretched tragic depressing dreary bleak
+        grim sombre boring tedious tiresome monotonous humdrum forgettable unremarkable uninspired uninspiring
+        uninteresting unimpressive unexciting lacklustre underwhelming unsatisfying unsatisfactory inadequate
+        insufficient deficient lacking weak feeble frail flimsy puny meagre paltry scant sparse skimpy empty hollow
+        shallow superficial cheap shoddy tawdry trashy crude crass vulgar clumsy awkward ungainly careless sloppy
+        slapdash slipshod messy untidy chaotic disordered confused confusing incoherent inconsistent erratic
+        unreliable unstable uneven irregular jarring grating irritating annoying irksome vexing maddening
+        infuriating aggravating exasperating frustrating bothersome troublesome problematic faulty flawed defective
+        broken damaged ruined wrecked botched bungled failed useless worthless pointless futile needless senseless
+        absurd ridiculous laughable ludicrous farcical silly foolish stupid daft regrettable unfortunate unlucky
         unhappy unwelcome undesirable unwanted unlikeable unfriendly hostile aggressive brutal savage cruel vicious
         ruthless merciless punishing painful agonising excruciating unbearable intolerable insufferable overbearing
-        overpowering oppressive excessive overdone overblown exaggerated bloated lopsided disjointed fragmented clashing
-        discordant dissonant strident shrill suspicious dubious questionable doubtful sketchy shady false fake phony bogus
-        contrived forced stilted wooden stiff rigid tired weary worn jaded hackneyed trite derivative unoriginal
-        unimaginative pedestrian prosaic middling subpar substandard second-rate third-rate amateurish incompetent inept
-        hopeless dire disastrous catastrophic shameful disgraceful embarrassing""",
+        overpowering oppressive excessive overdone overblown exaggerated bloated lopsided disjointed fragmented
+        clashing discordant dissonant strident shrill suspicious dubious questionable doubtful sketchy shady false
+        fake phony bogus contrived forced stilted wooden stiff rigid tired weary worn jaded hackneyed trite
+        derivative unoriginal unimaginative pedestrian prosaic middling subpar substandard second-rate third-rate
+        amateurish incompetent inept hopeless dire disastrous catastrophic shameful disgraceful embarrassing""",
 }
 
 SUBJECTS = {
@@ -103,8 +105,8 @@ SUBJECTS = {
         "the weight in the mouth", "the touch", "the consistency", "the fizz",
     ),
     "taste": (
-        "the taste", "the flavour", "the first sip", "the second sip", "the finish", "the aftertaste", "the last swallow",
-        "the flavour profile", "the taste of the malt", "the taste of the hops",
+        "the taste", "the flavour", "the first sip", "the second sip", "the finish", "the aftertaste",
+        "the last swallow", "the flavour profile", "the taste of the malt", "the taste of the hops",
     ),
 }  # fmt: skip
 

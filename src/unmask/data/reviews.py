@@ -17,7 +17,7 @@ import torch
 from unmask import seeds
 from unmask.data import review_words as language
 from unmask.data.layouts import SENTENCES, WORDS
-from unmask.data.splits import by_sentence, words_split
+from unmask.data.splits import by_sentence, joined, words_split
 from unmask.errors import InputError, unknown
 from unmask.types import Dataset, Split
 
@@ -60,7 +60,7 @@ def reviews(name: str, seed: int, preset: str = "easy", **changes: Any) -> Datas
     layout = WORDS
     if settings.unit == "sentences":
         layout, parts = SENTENCES, [by_sentence(part) for part in parts]
-    return Dataset(name, layout, language.POLARITIES, *parts, notes=_notes(settings, preset, parts))
+    return joined(name, layout, language.POLARITIES, parts, _notes(settings, preset, parts))
 
 
 def _check(settings: Settings) -> None:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from unmask import seeds
 from unmask.data.layouts import SENTENCES, WORDS
-from unmask.types import Layout, Split
+from unmask.types import Dataset, Frames, Layout, Split
 
-__all__ = ["array_split", "by_sentence", "draw", "padded", "shares", "words_split"]
+__all__ = ["array_split", "by_sentence", "draw", "joined", "padded", "shares", "words_split"]
 
 
 def shares(y: Tensor, seed: int, parts: Sequence[float] = (0.6, 0.2, 0.2)) -> list[Tensor]:
     """Disjoint positions, each class divided by `parts`; every later part gets at least one row of each class."""
     rng = seeds.generator(seeds.derive(seed, "shares"))
     pieces: list[list[Tensor]] = [[] for _ in parts]
-    for label in y.unique().tolist():
+    for label in sorted(set(y.tolist())):
         rows = (y == label).nonzero().flatten()
         rows = rows[torch.randperm(len(rows), generator=rng)]
         later = [max(1, round(share * len(rows))) for share in parts[1:]]
-        for piece, chosen in zip(pieces, rows.split([len(rows) - sum(later), *later]), strict=True):
+        for piece, chosen in zip(pieces, torch.split(rows, [len(rows) - sum(later), *later]), strict=True):
             piece.append(chosen)
     return [_shuffled(torch.cat(piece), rng) for piece in pieces]
 
@@ -32,12 +33,12 @@ def draw(y: Tensor, sizes: Sequence[int], seed: int) -> list[Tensor]:
     """Disjoint positions, exactly `sizes` of them, each with the classes in the shares they have in `y`."""
     rng = seeds.generator(seeds.derive(seed, "draw"))
     key = torch.empty(len(y), dtype=torch.float64)
-    for label in y.unique().tolist():
+    for label in sorted(set(y.tolist())):
         rows = (y == label).nonzero().flatten()
         rank = torch.randperm(len(rows), generator=rng) + torch.rand(len(rows), generator=rng, dtype=torch.float64)
         key[rows] = rank / len(rows)
     order = key.argsort()[: sum(sizes)]
-    return [_shuffled(piece, rng) for piece in order.split(list(sizes))]
+    return [_shuffled(piece, rng) for piece in torch.split(order, list(sizes))]
 
 
 def _shuffled(rows: Tensor, rng: torch.Generator) -> Tensor:
@@ -48,6 +49,19 @@ def padded(rows: Sequence[Sequence[int | bool]], fill: int | bool = False) -> Te
     """Rows of different lengths as one tensor (n, longest), `fill` beyond each end."""
     longest = max(map(len, rows), default=0)
     return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows])
+
+
+def joined(
+    name: str,
+    layout: Layout,
+    classes: tuple[str, ...],
+    parts: Sequence[Split],
+    notes: Mapping[str, Any],
+    frames: Frames | None = None,
+) -> Dataset:
+    """A Dataset of its train, validation and test rows, in this order."""
+    train, validation, test = parts
+    return Dataset(name, layout, classes, train, validation, test, notes, frames)
 
 
 def array_split(x: Tensor, y: Tensor, layout: Layout, relevant: Tensor | None = None) -> Split:

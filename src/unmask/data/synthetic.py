@@ -10,7 +10,7 @@ from torch import Tensor
 
 from unmask import seeds
 from unmask.data.layouts import table_layout
-from unmask.data.splits import array_split
+from unmask.data.splits import array_split, joined
 from unmask.errors import InputError, unknown
 from unmask.types import Dataset, Split
 
@@ -31,7 +31,7 @@ def task(name: str, seed: int, n: int = 100_000, legacy: bool = False) -> Datase
     if n < 1:
         raise InputError(f"n is the number of training rows and must be at least 1, got {n}")
     sizes = {"train": n, "validation": HELD_OUT, "test": HELD_OUT}
-    parts = {part: _split(name, size, seeds.derive(seed, name, part), legacy) for part, size in sizes.items()}
+    parts = [_split(name, size, seeds.derive(seed, name, part), legacy) for part, size in sizes.items()]
     notes = {
         "source": "generated",
         "logit": LOGITS[name],
@@ -39,7 +39,7 @@ def task(name: str, seed: int, n: int = 100_000, legacy: bool = False) -> Datase
         "truth": "unmask.data.synthetic.probabilities",
         "legacy": legacy,
     }
-    return Dataset(name, table_layout(COLUMNS), ("0", "1"), **parts, notes=notes)
+    return joined(name, table_layout(COLUMNS), ("0", "1"), parts, notes)
 
 
 def probabilities(name: str, x: Tensor, legacy: bool = False) -> Tensor:

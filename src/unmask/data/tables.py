@@ -49,7 +49,7 @@ TABLES = {
             "c_charge_degree",
         ),
         "left out: the COMPAS scores, custody and follow-up dates and all that was recorded after the screening, which "
-        "give the label away; age_cat (age again); the free text of the charge; the filter on screening days is not applied",
+        "give the label away; age_cat (age again); the free text of the charge. No rows are filtered out",
     ),
     "german": Table({"german_credit": 1000}, "label", {1: "good", 2: "bad"}),
     "heloc": Table(
@@ -75,7 +75,7 @@ def load_table(name: str, seed: int, rows: Any = None, scale: str = "default") -
     chosen = _positions(y, [len(file) for file in files], caps, seed)
     parts = [splits.array_split(x[index], y[index], layout) for index in chosen]
     notes = {"source": DATASETS[name].where, "columns": list(frame.columns), "remark": recipe.remark, "scale": scale}
-    return Dataset(name, layout, tuple(recipe.classes.values()), *parts, notes=notes, frames=codec)
+    return splits.joined(name, layout, tuple(recipe.classes.values()), parts, notes, codec)
 
 
 def _read(name: str, file: str, expected: int) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from unmask.data import DATASETS, folder, hub, sizes
 from unmask.data.layouts import WORDS
-from unmask.data.splits import words_split
+from unmask.data.splits import joined, words_split
 from unmask.data.tokens import tokenize
 from unmask.errors import InputError, unknown
 from unmask.types import Dataset, Split
@@ -70,7 +70,7 @@ def load_text(name: str, seed: int, only: str | None = None, **options: Any) -> 
         classes, parts = _only(only, classes, parts)
     cut = sizes.Cut(**options)
     notes = {"source": DATASETS[name].where, "caveat": recipe.caveat, **cut.notes()}
-    return Dataset(name, WORDS, classes, *_choose(parts, recipe.usual, seed, cut), notes=notes)
+    return joined(name, WORDS, classes, _choose(parts, recipe.usual, seed, cut), notes)
 
 
 Part = tuple[list[str], Tensor]

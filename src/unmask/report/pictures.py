@@ -16,7 +16,7 @@ __all__ = ["Point", "curves", "front"]
 
 WIDTH, HEIGHT = 560, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 14, 12, 48
-LETTER, LINE = 7.8, 16.0  # room for one letter and one line of a label
+LETTER, LINE = 7.4, 16.0  # room for one letter and one line of a label
 DOT = 6.0
 COLOURS = 7  # line colours of the style sheet
 
@@ -132,21 +132,25 @@ def _labels(spots: Sequence[tuple[float, float]], names: Sequence[str]) -> list[
     out = []
     for i, name in enumerate(names):
         others = taken[:i] + taken[i + 1 :]
-        boxes = list(_around(*spots[i], LETTER * len(name)))
-        box = min(boxes, key=lambda b: sum(_shared(b, other) for other in others) + _outside(b))
+        box = _best(_around(*spots[i], LETTER * len(name)), others)
         taken.append(box)
         out.append(f'<text class="label" x="{box[0]:.1f}" y="{box[3] - 3.5:.1f}">{escape(name)}</text>')
     return out
 
 
-def _around(x: float, y: float, width: float) -> Iterator[Box]:
-    """Places for a label, the best liked first."""
+def _best(places: Iterator[tuple[float, Box]], taken: Sequence[Box]) -> Box:
+    """The place that costs least: far from its spot, over something else, outside the picture."""
+    return min((away + sum(_shared(box, t) for t in taken) + _outside(box), box) for away, box in places)[1]
+
+
+def _around(x: float, y: float, width: float) -> Iterator[tuple[float, Box]]:
+    """Places for a label, each with what its distance costs; right of the spot is liked best."""
     gap = DOT + 4
     for down in (0.0, -LINE, LINE, -2 * LINE, 2 * LINE):
-        for left in (x + gap, x - gap - width, x - width / 2):
-            if down or left != x - width / 2:
-                top = y + down - LINE / 2
-                yield left, top, left + width, top + LINE
+        sides = (x + gap, x - gap - width, x - width / 2) if down else (x + gap, x - gap - width)
+        for liked, left in enumerate(sides):
+            top = y + down - LINE / 2
+            yield 3 * abs(down) + liked, (left, top, left + width, top + LINE)
 
 
 def _shared(a: Box, b: Box) -> float:

@@ -1,0 +1,124 @@
+"""The public calls, each a few lines over the rooms below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from unmask import nets, seeds
+from unmask.audit.subjects import Settings
+from unmask.audit.suite import run
+from unmask.errors import InputError
+from unmask.explainers import METHODS, make
+from unmask.explainers.saving import load as load_explainer
+from unmask.masking import check_removal, subsets
+from unmask.models import Wrapped, bind, wrap
+from unmask.report import Report
+from unmask.training import Recipe, fit_classifier
+from unmask.types import Dataset, Explainer, Explanation
+
+__all__ = ["audit", "explainer", "fit", "load_explainer", "train_model"]
+
+
+def train_model(data: Dataset, *, recipe: Recipe | None = None, seed: int = 0, removal: str | None = None) -> Wrapped:
+    """A small reference model for `data`, its epoch chosen on the validation split; `describe()` has its accuracy."""
+    recipe = recipe or Recipe(epochs=40, batch=128, rate=1e-3, patience=5, seed=seed)
+    reader = nets.read(data, removal)
+    net = nets.default(reader, len(data.classes), seed=seeds.derive(recipe.seed, "model"))
+    train, held_out = ((reader.prepare(split.x), split.y) for split in (data.train, data.validation))
+    fit_classifier(net, train, held_out, recipe)
+    model = bind(wrap(net, removal=removal), data)
+    right = float((model(data.test.x).argmax(1) == data.test.y).float().mean())
+    return replace(model, details={**model.details, "test accuracy": round(right, 4)})
+
+
+def explainer(name: str, k: int, *, removal: str | None = None, settings: Mapping[str, Any] | None = None) -> Any:
+    """An unfitted explainer by name; see `unmask methods`."""
+    return make(name, k, removal, settings)
+
+
+def fit(model: Any, data: Dataset, k: int, *, method: str = "l2x", removal: str | None = None, seed: int = 0) -> Any:
+    """The explainer `method`, fitted to `model` on `data`."""
+    settings: dict[str, Any] = {}
+    made = make(method, k, removal)
+    if hasattr(made, "recipe"):
+        settings["recipe"] = replace(made.recipe, seed=seed)
+    elif hasattr(made, "seed"):
+        settings["seed"] = seed
+    return replace(made, **settings).fit(model, data)
+
+
+def audit(
+    model: Any,
+    data: Dataset,
+    explanations: Mapping[str, Any],
+    *,
+    k: int | None = None,
+    split: str = "test",
+    n: int = 500,
+    removal: str | None = None,
+    seed: int = 0,
+    resume: str | Path | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> Report:
+    """Audit explanations of `model`: fitted explainers, names of methods, Explanations, or arrays of scores.
+
+    Arrays and Explanations are aligned to `data[split]`; arrays hold scores toward the predicted class and need `k`.
+    `n` rows are drawn. With `resume`, finished checks are kept in that file until the audit is complete.
+    """
+    if not explanations:
+        raise InputError('nothing to audit: give at least one explanation, such as {"ig": "integrated-gradients"}')
+    if removal is not None:
+        check_removal(removal, data.kind)
+    wrapped = bind(model, data, removal)
+    size = _common_k(explanations, k, data)
+    settings = Settings(k=size, split=split, n=n, removal=removal, seed=seed)
+    given = {name: _resolve(name, thing, wrapped, data, settings) for name, thing in explanations.items()}
+    return Report(run(wrapped, data, given, settings, resume=None if resume is None else Path(resume), say=say))
+
+
+def _common_k(explanations: Mapping[str, Any], k: int | None, data: Dataset) -> int:
+    """The number of units the controls keep: `k`, or what the explanations themselves keep."""
+    found = [thing.k for thing in explanations.values() if isinstance(getattr(thing, "k", None), int)]
+    found += [int(t.kept.sum(1).max()) for t in explanations.values() if isinstance(t, Explanation)]
+    if k is None and not found:
+        raise InputError("say how many units an explanation keeps: audit(..., k=10)")
+    chosen = k if k is not None else max(found)
+    d = data.test.valid.shape[1]
+    if not 1 <= chosen <= d:
+        raise InputError(f"k must be a whole number from 1 to {d} (a row of {data.name} has {d} units), got {chosen!r}")
+    return chosen
+
+
+def _resolve(name: str, thing: Any, model: Wrapped, data: Dataset, settings: Settings) -> Explainer | Explanation:
+    if isinstance(thing, str):
+        fitted: Explainer = fit(model, data, settings.k, method=thing, removal=settings.removal, seed=settings.seed)
+        return fitted
+    if isinstance(thing, Explanation) or (hasattr(thing, "explain") and hasattr(thing, "fit")):
+        return thing  # type: ignore[no-any-return]
+    return _from_scores(name, thing, model, data, settings)
+
+
+def _from_scores(name: str, scores: Any, model: Wrapped, data: Dataset, settings: Settings) -> Explanation:
+    split = data[settings.split]
+    try:
+        values = torch.as_tensor(scores, dtype=torch.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name!r} must be an explainer, an Explanation, a method's name or an array of scores") from error
+    if values.shape != split.valid.shape:
+        want = tuple(split.valid.shape)
+        raise InputError(f"the scores {name!r} must have shape {want} (rows and units of {settings.split}), got {tuple(values.shape)}")
+    if not bool(values[split.valid].isfinite().all()):
+        raise InputError(f"the scores {name!r} hold values that are not finite; replace them before the audit")
+    kept = subsets.topk(values, settings.k, split.valid)
+    origin = {"method": "given", "k": settings.k}
+    return Explanation(values.nan_to_num(), kept, split.valid, model(split.x).argmax(1), origin)
+
+
+def needs_gradients(name: str) -> bool:
+    """Whether the method `name` works on models with gradients only."""
+    return METHODS[name].needs_gradients

@@ -1,0 +1,93 @@
+"""What is being audited: the rows, the model's answers (each input asked once), and the explanations."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from unmask.judge import Rows
+from unmask.models import shown
+from unmask.nets import Reader
+from unmask.types import Dataset, Explanation, Inputs, Model, Removal
+
+__all__ = ["Case", "Subject", "Values", "digest"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Values:
+    """One value for each example; with `over`, the number reported is mean(values) / mean(over)."""
+
+    values: Tensor  # (n,)
+    over: Tensor | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One explanation under audit, on the audited rows and, where its explainer could be asked, on training rows too."""
+
+    name: str
+    explanation: Explanation
+    train: Explanation | None = None
+    validation: Explanation | None = None
+    seconds: float = float("nan")  # for one row
+
+    @property
+    def kept(self) -> Tensor:
+        return self.explanation.kept
+
+
+@dataclass(frozen=True)
+class Case:
+    """The audited rows of one task; what checks share is computed once and remembered here."""
+
+    model: Model
+    data: Dataset
+    removal: Removal
+    reader: Reader
+    x: Inputs
+    valid: Tensor
+    target: Tensor
+    full: Tensor  # (n, classes) the model's answer to the full rows
+    k: int
+    seed: int
+    train: Rows  # prepared training rows with the model's answers as targets
+    validation: Rows
+    subjects: tuple[Subject, ...] = ()
+    memory: dict[Any, Any] = field(default_factory=dict)
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """`make()` the first time, what it gave afterwards."""
+        if key not in self.memory:
+            self.memory[key] = make()
+        found: T = self.memory[key]
+        return found
+
+    def shown(self, kept: Tensor) -> Tensor:
+        """(n, classes) the model's answer when only the kept units are shown."""
+        return self.once(("shown", digest(kept)), lambda: shown(self.model, self.removal, self.x, kept))
+
+    @property
+    def prepared(self) -> Tensor:
+        """The audited rows as networks read them."""
+        return self.once("prepared", lambda: self.reader.prepare(self.x))
+
+    def pick(self, probabilities: Tensor) -> Tensor:
+        """(n,) the probability of the class that is explained."""
+        return probabilities.gather(1, self.target[:, None])[:, 0]
+
+
+def digest(*tensors: Tensor) -> str:
+    """A short fingerprint of the values, shapes included."""
+    hashed = hashlib.blake2b(digest_size=12)
+    for tensor in tensors:
+        hashed.update(str(tuple(tensor.shape)).encode())
+        hashed.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    return hashed.hexdigest()

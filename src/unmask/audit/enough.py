@@ -1,0 +1,27 @@
+"""Is it enough, is it needed? The model itself, shown what is kept and what is left."""
+
+from __future__ import annotations
+
+from unmask.audit.case import Case, Subject, Values
+
+__all__ = ["comprehensiveness", "fs_m", "fu_m", "sufficiency"]
+
+
+def fs_m(case: Case, subject: Subject) -> Values:
+    """1 where argmax M(kept units only) = target, else 0; higher is better. Liang et al. 2020."""
+    return Values((case.shown(subject.kept).argmax(1) == case.target).float())
+
+
+def fu_m(case: Case, subject: Subject) -> Values:
+    """1 where argmax M(everything but the kept units) = target, else 0; lower is better. Liang et al. 2020."""
+    return Values((case.shown(case.valid & ~subject.kept).argmax(1) == case.target).float())
+
+
+def sufficiency(case: Case, subject: Subject) -> Values:
+    """p(target | x) - p(target | kept units only); lower is better, may be negative. DeYoung et al. 2020."""
+    return Values(case.pick(case.full) - case.pick(case.shown(subject.kept)))
+
+
+def comprehensiveness(case: Case, subject: Subject) -> Values:
+    """p(target | x) - p(target | everything but the kept units); higher is better. DeYoung et al. 2020."""
+    return Values(case.pick(case.full) - case.pick(case.shown(case.valid & ~subject.kept)))

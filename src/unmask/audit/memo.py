@@ -1,0 +1,54 @@
+"""Finished checks on disk, so that an audit that was cut short goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from unmask.audit.case import Values
+from unmask.errors import InputError
+
+__all__ = ["Memo"]
+
+
+class Memo:
+    """Values by key, one JSON line each, written as they come; without a path it remembers nothing."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.known: dict[str, tuple[Values, float]] = {}
+        if path is not None and path.exists():
+            self._read(path)
+
+    def _read(self, path: Path) -> None:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                key, values, over, note, seconds = json.loads(line)
+            except ValueError:
+                continue  # the line that was being written when the run was cut short
+            self.known[key] = (Values(torch.tensor(values), None if over is None else torch.tensor(over), note), seconds)
+
+    def get(self, key: str) -> tuple[Values, float] | None:
+        return self.known.get(key)
+
+    def put(self, key: str, found: Values, seconds: float) -> None:
+        if self.path is None:
+            return
+        line = json.dumps([key, _list(found.values), None if found.over is None else _list(found.over), found.note, seconds])
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+        except OSError as error:
+            raise InputError(f"cannot write {self.path}: {error.strerror}; free some space or choose another place") from error
+
+    def clear(self) -> None:
+        """The audit is finished: nothing to resume."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+
+def _list(values: Tensor) -> list[float]:
+    return [float(v) for v in values.double()]

@@ -1,0 +1,168 @@
+"""Does the mask smuggle the answer?
+
+An explanation encodes when the choice of its units tells something about the answer that the shown values do not.
+Two judges measure it: J1 learns from rows with their own masks, J0 from the same rows with each other's masks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from sklearn.ensemble import RandomForestClassifier
+from torch import Tensor
+
+from unmask import seeds
+from unmask.audit.case import Case, Subject, Values, digest
+from unmask.audit.enough import fs_m
+from unmask.audit.transplant import permuted, transplant
+from unmask.judge import RECIPE, Draw, Judge, Rows, judge_net, mixed_sizes, train_judge
+from unmask.masking import subsets
+
+__all__ = ["approximator_gap", "encoding_gain", "encoding_share", "eval_x", "mask_only", "reading"]
+
+SEEDS = 3  # pairs of judges where training rows can be explained
+FOLDS = 5  # cross-fitting where only the audited rows have an explanation
+TELLS = 0.1  # an explanation tells something when it tells this share of the answer's entropy
+
+
+def encoding_gain(case: Case, subject: Subject) -> Values:
+    """log J1(target | x, own mask) - log J0(target | x, own mask), in nats; 0 for an honest selection."""
+    return Values(_encoding(case, subject)[0])
+
+
+def encoding_share(case: Case, subject: Subject) -> Values:
+    """The gain over all that is told, log J1 - log p(target); not reported where the explanation tells nothing."""
+    gain, total = _encoding(case, subject)
+    if tells(case, total):
+        return Values(gain, over=total)
+    return Values(torch.full_like(gain, torch.nan), note="tells nothing about the answer, so there is nothing to share")
+
+
+def tells(case: Case, total: Tensor) -> bool:
+    """Whether the lower bound of what is told exceeds a tenth of the answer's entropy."""
+    low = float(total.mean() - 1.96 * total.std() / len(total) ** 0.5)
+    return low > TELLS * float(-(_prior(case) * _prior(case).log()).sum())
+
+
+def reading(case: Case, subject: Subject) -> Values:
+    """1 where the neutral judge, shared by all explanations, finds the target in the values shown."""
+    return _found(case, case.once("neutral", lambda: _neutral(case)), subject)
+
+
+def eval_x(case: Case, subject: Subject) -> Values:
+    """1 where a judge trained on random masks only finds the target in the values shown. Jethani et al. 2021."""
+    return _found(case, case.once("eval-x", lambda: _trained(case, mixed_sizes(case.k), "eval-x")), subject)
+
+
+def mask_only(case: Case, subject: Subject) -> Values:
+    """1 where a forest that sees nothing but the mask finds the target, on rows it was not grown on."""
+    found = torch.zeros(len(case.target), dtype=torch.long)
+    for fold in _folds(case, subject):
+        rows = fold.train if fold.train.kept is not None else fold.test
+        forest = RandomForestClassifier(100, random_state=case.seed, n_jobs=1)
+        d = fold.test.valid.shape[1]
+        forest.fit(_fit_width(_own(rows), d).numpy(), rows.target.numpy())
+        found[fold.index] = torch.as_tensor(forest.predict(_own(fold.test).numpy()))
+    return Values((found == case.target).float())
+
+
+def approximator_gap(case: Case, subject: Subject) -> Values:
+    """1[the approximator finds the target] - 1[the model does], from the same selection; near 0 is good."""
+    read = subject.explanation.approximated
+    if read is None:
+        return Values(torch.full((len(case.target),), torch.nan), note="this explanation has no approximator of its own")
+    return Values((read == case.target).float() - fs_m(case, subject).values)
+
+
+class _Fold:
+    """Rows to learn from, to stop on and to judge; `index` are the judged rows' places among the audited ones."""
+
+    def __init__(self, train: Rows, validation: Rows, test: Rows, index: Tensor) -> None:
+        self.train, self.validation, self.test, self.index = train, validation, test, index
+
+
+def _folds(case: Case, subject: Subject) -> list[_Fold]:
+    """Training rows where the explainer could be asked about them, otherwise cross-fitting on the audited rows."""
+    audited = Rows(case.prepared, case.target, case.valid, subject.kept)
+    if subject.train is not None and subject.validation is not None:
+        train = replace(case.train, kept=subject.train.kept)
+        validation = replace(case.validation, kept=subject.validation.kept)
+        return [_Fold(train, validation, audited, torch.arange(len(case.target)))]
+    order = torch.randperm(len(case.target), generator=seeds.generator(seeds.derive(case.seed, "folds")))
+    parts = list(order.chunk(FOLDS))
+    folds = []
+    for i, part in enumerate(parts):
+        stop = parts[(i + 1) % len(parts)]
+        learn = torch.cat([p for j, p in enumerate(parts) if j not in (i, (i + 1) % len(parts))])
+        folds.append(_Fold(audited.at(learn), audited.at(stop), audited.at(part), part))
+    return folds
+
+
+def _encoding(case: Case, subject: Subject) -> tuple[Tensor, Tensor]:
+    return case.once(("encoding", digest(subject.kept)), lambda: _matched_judges(case, subject))
+
+
+def _matched_judges(case: Case, subject: Subject) -> tuple[Tensor, Tensor]:
+    """(n,) gain and (n,) total for each audited row, averaged over pairs of judges that differ in nothing but the pairing."""
+    folds = _folds(case, subject)
+    gain, total = torch.zeros(len(case.target)), torch.zeros(len(case.target))
+    repeats = SEEDS if len(folds) == 1 else 1
+    for fold in folds:
+        for repeat in range(repeats):
+            seed = seeds.derive(case.seed, "encoding", repeat)
+            own, other = (_log_likelihood(case, fold, seed, mixed) for mixed in (False, True))
+            gain[fold.index] += (own - other) / repeats
+            total[fold.index] += (own - _prior(case).log()[fold.test.target]) / repeats
+    return gain, total
+
+
+def _log_likelihood(case: Case, fold: _Fold, seed: int, mixed: bool) -> Tensor:
+    """log J(target | x, own mask) on the fold's judged rows, J trained on own masks or on exchanged ones."""
+    train, validation = fold.train, fold.validation
+    if mixed:
+        rng = seeds.generator(seed)
+        train, validation = (replace(r, kept=permuted(_own(r), r.valid, rng)) for r in (train, validation))
+    net = judge_net(case.reader, len(case.data.classes), seed)
+    judge = train_judge(net, train, validation, None, replace(RECIPE, seed=seed))
+    said = judge.log_probabilities(fold.test.x, _own(fold.test))
+    return said.gather(1, fold.test.target[:, None])[:, 0]
+
+
+def _own(rows: Rows) -> Tensor:
+    if rows.kept is None:
+        raise TypeError("these rows carry no masks")
+    return rows.kept
+
+
+def _neutral(case: Case) -> Judge:
+    """One judge for all explanations: half uniform k-subsets, half their own masks put on other rows."""
+    bank = [(s.train or s.explanation) for s in case.subjects]
+
+    def draw(valid: Tensor, rng: torch.Generator) -> Tensor:
+        of = torch.randint(len(bank), (), generator=rng).item()
+        donor = torch.randint(len(bank[int(of)]), (len(valid),), generator=rng)
+        lent = transplant(bank[int(of)].kept[donor], bank[int(of)].valid[donor], valid, rng)
+        half = torch.rand(len(valid), 1, generator=rng) < 0.5
+        return torch.where(half, subsets.uniform(valid, case.k, rng), lent)
+
+    return _trained(case, draw, "neutral")
+
+
+def _trained(case: Case, draw: Draw, label: str) -> Judge:
+    seed = seeds.derive(case.seed, label)
+    net = judge_net(case.reader, len(case.data.classes), seed)
+    return train_judge(net, case.train, case.validation, draw, replace(RECIPE, seed=seed))
+
+
+def _found(case: Case, judge: Judge, subject: Subject) -> Values:
+    return Values((judge.log_probabilities(case.prepared, subject.kept).argmax(1) == case.target).float())
+
+
+def _prior(case: Case) -> Tensor:
+    counted = torch.bincount(case.train.target, minlength=len(case.data.classes)).float()
+    return (counted + 1) / (counted + 1).sum()
+
+
+def _fit_width(kept: Tensor, d: int) -> Tensor:
+    return torch.nn.functional.pad(kept[:, :d].float(), (0, max(0, d - kept.shape[1])))

@@ -1,0 +1,63 @@
+"""Intervals and tests, once for all checks; resamples are shared, so comparisons are paired."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from unmask import seeds
+
+__all__ = ["RESAMPLES", "Bootstrap", "balanced", "holm"]
+
+RESAMPLES = 2000
+LEVEL = 0.95
+
+
+class Bootstrap:
+    """Resamples of `n` examples, drawn once; every number of an audit uses the same ones."""
+
+    def __init__(self, n: int, seed: int) -> None:
+        rng = seeds.generator(seeds.derive(seed, "bootstrap"))
+        drawn = torch.randint(n, (RESAMPLES, n), generator=rng)
+        self.counts = torch.zeros(RESAMPLES, n).scatter_add_(1, drawn, torch.ones(RESAMPLES, n))
+
+    def means(self, values: Tensor, weight: Tensor | None = None) -> Tensor:
+        """(RESAMPLES,) weighted means; examples without a value (nan) are left out."""
+        weight = torch.ones_like(values) if weight is None else weight
+        weight = torch.where(values.isnan(), 0.0, weight)
+        return (self.counts @ (weight * values.nan_to_num())) / (self.counts @ weight).clamp(min=1e-12)
+
+    def interval(self, values: Tensor, over: Tensor | None = None) -> tuple[float, float, float]:
+        """Mean (or ratio of means) with its percentile interval; nan where there is no value at all."""
+        if bool(values.isnan().all()):
+            return (float("nan"),) * 3
+        drawn = self.means(values) if over is None else self.means(values) / self.means(over)
+        value = float(values.nanmean()) if over is None else float(values.mean() / over.mean())
+        tail = (1 - LEVEL) / 2
+        low, high = torch.quantile(drawn, torch.tensor([tail, 1 - tail])).tolist()
+        return value, low, high
+
+    def p_above(self, difference: Tensor, weight: Tensor | None = None) -> float:
+        """One-sided p-value of "the mean difference is above 0": the share of resamples in which it is not."""
+        return float(((self.means(difference, weight) <= 0).sum() + 1) / (RESAMPLES + 1))
+
+    def low(self, difference: Tensor) -> float:
+        """Lower end of the interval of the mean."""
+        return self.interval(difference)[1]
+
+
+def balanced(target: Tensor) -> Tensor:
+    """(n,) weights that give every class that occurs the same say."""
+    counted = torch.bincount(target).float()
+    return 1.0 / (counted[target] * (counted > 0).sum())
+
+
+def holm(p: Mapping[str, float]) -> dict[str, float]:
+    """Holm's adjusted p-values: the smallest times m, the next times m - 1, never falling."""
+    adjusted, running = {}, 0.0
+    for i, (name, value) in enumerate(sorted(p.items(), key=lambda item: item[1])):
+        running = max(running, min(1.0, value * (len(p) - i)))
+        adjusted[name] = running
+    return adjusted

@@ -1,0 +1,220 @@
+"""Run the tables: every check on every explanation, intervals and nulls once, then the verdicts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from unmask import progress
+from unmask.audit import CHECKS, QUESTIONS, function_of, verdict
+from unmask.audit.case import Case, Subject, Values, digest
+from unmask.audit.examples import examples
+from unmask.audit.memo import Memo
+from unmask.audit.statistics import Bootstrap, balanced, holm
+from unmask.audit.subjects import POOL, Settings, assemble, control
+from unmask.masking.controls import CONTROLS
+from unmask.models import Wrapped
+from unmask.types import Dataset, Explainer, Explanation, Findings, Result, Verdict
+
+__all__ = ["run"]
+
+DECIDING = {"fs-m", "fu-m", "encoding-share", "reading"}
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """What the numbers are computed with: the case, shared resamples, and all values by (explanation, check)."""
+
+    case: Case
+    bootstrap: Bootstrap
+    found: dict[tuple[str, str], tuple[Values, float]]
+    nulls: dict[str, Subject]  # for each explanation, random units in the same numbers
+
+    def values(self, subject: str, check: str) -> Values:
+        return self.found[subject, check][0]
+
+    def null(self, subject: str, check: str) -> Values:
+        return self.found[self.nulls[subject].name, check][0]
+
+
+def run(
+    model: Wrapped,
+    data: Dataset,
+    given: Mapping[str, Explainer | Explanation],
+    settings: Settings,
+    *,
+    resume: Path | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> Findings:
+    """Audit the given explainers and ready-made explanations; `say` hears the cost before the work starts."""
+    say(_cost(model, data, given, settings))
+    case = assemble(model, data, given, settings)
+    bench = _measure(case, Memo(resume), settings)
+    rows = tuple(row for subject in case.subjects for row in _rows(bench, subject))
+    return Findings(
+        task=data.name,
+        model=model.name,
+        rows=rows,
+        verdicts=_verdicts(bench),
+        controls=tuple(CONTROLS),
+        examples=tuple(examples(case)),
+        settings=_settings(case, settings),
+        questions={text: tuple(c for c, check in CHECKS.items() if check.question == q) for q, text in QUESTIONS.items()},
+        definitions={name: check.line for name, check in CHECKS.items()},
+    )
+
+
+def _cost(model: Wrapped, data: Dataset, given: Mapping[str, object], settings: Settings) -> str:
+    rows = min(settings.n, len(data[settings.split]))
+    judged = sum(min(POOL[s], len(data[s])) for s in POOL)
+    total = len(given) + len(CONTROLS)
+    return (
+        f"auditing {len(given)} explanations and {len(CONTROLS)} controls on {rows} rows: about {rows * (1 + 2 * total) + judged:,} "
+        f"model answers, {total * judged:,} further rows explained for the judges, {6 * total + 2} judges trained"
+    )
+
+
+def _measure(case: Case, memo: Memo, settings: Settings) -> _Bench:
+    nulls = {s.name: _null(case, s, settings) for s in case.subjects}
+    hidden = [s for s in nulls.values() if s.name not in {t.name for t in case.subjects}]
+    everyone = [*case.subjects, *{s.name: s for s in hidden}.values()]
+    found = {}
+    base = digest(case.full, case.target, *(s.kept for s in case.subjects))
+    with progress.bar("auditing", len(everyone) * len(CHECKS)) as step:
+        for subject in everyone:
+            for check in CHECKS:
+                key = f"{base}:{settings.seed}:{case.removal.name}:{digest(subject.kept)}:{subject.name}:{check}"
+                found[subject.name, check] = memo.get(key) or _timed(case, subject, check)
+                memo.put(key, *found[subject.name, check])
+                step(f"{subject.name}: {check}")
+    memo.clear()
+    return _Bench(case, Bootstrap(len(case.target), settings.seed), found, nulls)
+
+
+def _null(case: Case, subject: Subject, settings: Settings) -> Subject:
+    """The random control, with each row's own number of units where that is not the usual one."""
+    shared = next(s for s in case.subjects if s.name == "random")
+    counts = subject.kept.sum(1)
+    if bool((counts == shared.kept.sum(1)).all()):
+        return shared
+    matched = control(case, "random", counts)
+    return Subject(f"random like {subject.name}", matched.explanation, matched.train, matched.validation)
+
+
+def _timed(case: Case, subject: Subject, check: str) -> tuple[Values, float]:
+    started = time.perf_counter()
+    values = function_of(check)(case, subject)
+    return values, time.perf_counter() - started
+
+
+def _rows(bench: _Bench, subject: Subject) -> list[Result]:
+    rows = []
+    for name, check in CHECKS.items():
+        own, null = bench.values(subject.name, name), bench.null(subject.name, name)
+        rows.append(_result(bench, subject, name, own, null))
+        if check.by_class:
+            for c, label in enumerate(bench.case.data.classes):
+                there = bench.case.target == c
+                parts = (Values(torch.where(there, v.values, torch.nan)) for v in (own, null))
+                rows.append(_result(bench, subject, f"{name}@class={label}", *parts))
+    return rows
+
+
+def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Values) -> Result:
+    name, _, by_class = label.partition("@")
+    value, low, high = bench.bootstrap.interval(own.values, own.over)
+    level = bench.bootstrap.interval(null.values, null.over)[0]
+    return Result(
+        explanation=subject.name,
+        check=label,
+        value=value,
+        low=low,
+        high=high,
+        null=level,
+        better=CHECKS[name].better,
+        passed=None if by_class else _passed(bench, subject, name),
+        n=int((~own.values.isnan()).sum()),
+        seconds=0.0 if by_class else bench.found[subject.name, name][1],
+        note=own.note,
+    )
+
+
+def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
+    """Whether a deciding number is on the good side of its rule; None for what only informs."""
+    if check not in DECIDING or bool(bench.values(subject.name, check).values.isnan().all()):
+        return None
+    e = _evidence(bench, subject, bench.case.once("p-values", lambda: _p_values(bench)))
+    if check == "encoding-share":
+        return not verdict.leaks(e)
+    return {"fs-m": e.enough[2] <= verdict.ALPHA, "fu-m": e.needed[2] <= verdict.ALPHA, "reading": e.reading[2] > 0}[check]
+
+
+def _p_values(bench: _Bench) -> dict[str, dict[str, float]]:
+    """Holm-adjusted p-values of "more enough" and "more needed than random units", classes counting alike."""
+    weight, raw = balanced(bench.case.target), {}
+    for check, sign in (("fs-m", 1.0), ("fu-m", -1.0)):
+        differences = {s.name: sign * _difference(bench, s.name, check) for s in bench.case.subjects}
+        raw[check] = holm({name: bench.bootstrap.p_above(d, weight) for name, d in differences.items()})
+    return raw
+
+
+def _difference(bench: _Bench, name: str, check: str) -> Tensor:
+    return bench.values(name, check).values - bench.null(name, check).values
+
+
+def _verdicts(bench: _Bench) -> tuple[Verdict, ...]:
+    p = bench.case.once("p-values", lambda: _p_values(bench))
+    return tuple(verdict.decide(_evidence(bench, subject, p)) for subject in bench.case.subjects)
+
+
+def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, float]]) -> verdict.Evidence:
+    weight, name = balanced(bench.case.target), subject.name
+
+    def pair(check: str) -> tuple[float, float]:
+        own, null = (float((v.values * weight).sum()) for v in (bench.values(name, check), bench.null(name, check)))
+        return own, null
+
+    share, null = bench.values(name, "encoding-share"), bench.null(name, "encoding-share")
+    level = bench.bootstrap.interval(null.values, null.over)[2]
+    read = [float(v.values.mean()) for v in (bench.values(name, "reading"), bench.null(name, "reading"))]
+    return verdict.Evidence(
+        name=name,
+        enough=(*pair("fs-m"), p["fs-m"][name]),
+        needed=(*pair("fu-m"), p["fu-m"][name]),
+        share=bench.bootstrap.interval(share.values, share.over)[0],
+        share_null=max(0.0, level) if level == level else 0.0,
+        reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading"))),
+        one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
+    )
+
+
+def _one_sided(case: Case, same: Tensor) -> str:
+    rates = {c: float(same[case.target == c].mean()) for c in case.target.unique().tolist()}
+    best, worst = max(rates, key=rates.__getitem__), min(rates, key=rates.__getitem__)
+    if rates[best] - rates[worst] <= verdict.ONE_SIDED:
+        return ""
+    names = case.data.classes
+    return f"it keeps the answer in {rates[best]:.0%} of the rows of class {names[best]}, in {rates[worst]:.0%} of class {names[worst]}"
+
+
+def _settings(case: Case, settings: Settings) -> dict[str, object]:
+    return {
+        "k": settings.k,
+        "removal": case.removal.name,
+        "split": settings.split,
+        "rows": len(case.target),
+        "seed": settings.seed,
+        "model": case.model.describe(),
+        "data": {"name": case.data.name, "kind": case.data.kind, "classes": list(case.data.classes), **dict(case.data.notes)},
+        "explanations": {s.name: _plain(s.explanation.origin) for s in case.subjects},
+        "thresholds": {"alpha": verdict.ALPHA, "encoding share": verdict.SHARE_LIMIT, "one-sided": verdict.ONE_SIDED},
+    }
+
+
+def _plain(origin: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in origin.items() if key != "seconds"}

@@ -1,0 +1,68 @@
+"""From evidence to a verdict: one readable rule, thresholds with a reason each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from unmask.types import Verdict
+
+__all__ = ["ALPHA", "ONE_SIDED", "SHARE_LIMIT", "Evidence", "decide", "leaks"]
+
+ALPHA = 0.05  # family-wise error of "beats the random control", Holm over the explanations of one audit
+SHARE_LIMIT = 0.35  # to be calibrated
+ONE_SIDED = 0.5  # spread of the per-class fs-m beyond which a sufficiency is called one-sided
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the rule looks at; all of it is also in the report's rows."""
+
+    name: str
+    enough: tuple[float, float, float]  # class-balanced fs-m: value, random control's, adjusted p of "higher"
+    needed: tuple[float, float, float]  # class-balanced fu-m: value, random control's, adjusted p of "lower"
+    share: float  # encoding share; nan: the explanation tells nothing
+    share_null: float  # upper bound of the random control's share, at least 0
+    reading: tuple[float, float, float]  # value, random control's, lower bound of the difference
+    one_sided: str = ""  # classes between which fs-m differs too much, in words
+
+
+def decide(e: Evidence) -> Verdict:
+    """`reject` what is no better than random or smuggles, `care` where the class leaks, else `trust`."""
+    reasons = [_enough(e), _needed(e)]
+    empty = e.enough[2] > ALPHA and e.needed[2] > ALPHA
+    if empty:
+        reasons.append("it beats a random choice of as many units neither in what it shows nor in what it leaves out")
+    leaky, read = leaks(e), e.reading[2] > 0
+    if leaky:
+        reasons.append(_leak(e, read))
+    elif e.share == e.share:
+        reasons.append(f"the choice of the units tells {max(0.0, e.share):.0%} of what it tells: within the honest range")
+    if e.one_sided:
+        reasons.append(f"the model shown this little falls to one side: {e.one_sided}")
+    word = "reject" if empty or (leaky and not read) else "care" if leaky else "trust"
+    return Verdict(e.name, word, tuple(reasons))
+
+
+def leaks(e: Evidence) -> bool:
+    """Whether the choice of the units tells more than an honest choice does; random masks give the zero."""
+    return e.share - e.share_null > SHARE_LIMIT
+
+
+def _enough(e: Evidence) -> str:
+    value, null, p = e.enough
+    held = "more than" if p <= ALPHA else "not reliably more than"
+    return f"shown only what it keeps, the model gives the same answer in {value:.0%} of the rows, {held} with random units ({null:.0%})"
+
+
+def _needed(e: Evidence) -> str:
+    value, null, p = e.needed
+    held = "less than" if p <= ALPHA else "not reliably less than"
+    return f"with it taken away, the answer stays in {value:.0%}, {held} when random units are taken away ({null:.0%})"
+
+
+def _leak(e: Evidence, read: bool) -> str:
+    told = f"{min(1.0, e.share):.0%} of what it tells is told by which units it picks, not by their values"
+    value, null, _ = e.reading
+    if read:
+        return f"it leaks the class: {told}; the values themselves still tell a neutral judge something ({value:.0%} against {null:.0%})"
+    return f"it smuggles the answer: {told}; a neutral judge reads the shown values no better than random ones ({value:.0%} against {null:.0%})"

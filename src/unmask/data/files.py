@@ -1,0 +1,101 @@
+"""Data files as Datasets: csv, jsonl, parquet and npz."""
+
+from __future__ import annotations
+
+import itertools
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from unmask.data import folder
+from unmask.data.labels import labels
+from unmask.data.own import dataset
+from unmask.data.splits import shares
+from unmask.errors import InputError, unknown
+from unmask.types import Dataset, Kind
+
+__all__ = ["ENDINGS", "read"]
+
+ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".npz", ".parquet")
+_VALIDATION = ("validation", "valid", "val", "dev")
+
+
+def read(
+    path: str | Path, label: str | None = None, text: str | None = None, kind: Kind | None = None, seed: int = 0
+) -> Dataset:
+    """A data file by its ending.
+
+    `label` names the column of the classes and `text` that of the texts; without `text` all other columns are a table.
+    An npz holds the arrays x and y, or x_train, y_train, x_test, y_test and perhaps x_validation, y_validation.
+    """
+    path = Path(path)
+    ending = next((known for known in sorted(ENDINGS, key=len) if path.name.endswith(known)), None)
+    if ending is None:
+        raise InputError(f"{path.name} has an unknown ending; the known ones are: {', '.join(ENDINGS)}")
+    if not path.is_file():
+        raise InputError(f"there is no file {path}; check the path")
+    if ending == ".npz":
+        return _arrays(path, kind, seed)
+    frame = _frame(path, ending)
+    if label is None:
+        raise InputError(f"say which column of {path.name} is the label; it has: {', '.join(map(str, frame.columns))}")
+    for column in filter(None, (label, text)):
+        if column not in frame.columns:
+            raise unknown("column", column, map(str, frame.columns))
+    if text is None:
+        return dataset(frame.drop(columns=label), frame[label], kind, seed=seed, name=path.name)
+    return dataset(_texts(frame[text]), frame[label], kind or "words", seed=seed, name=path.name)
+
+
+def _texts(column: pd.Series) -> list[Any]:
+    return ["" if isinstance(value, float) and value != value else value for value in column]
+
+
+def _frame(path: Path, ending: str) -> pd.DataFrame:
+    if ending.startswith(".jsonl"):
+        return pd.DataFrame(folder.read_jsonl(path))
+    try:
+        return pd.read_parquet(path) if ending == ".parquet" else pd.read_csv(path)
+    except ImportError as fault:
+        raise InputError(f'{path.name} needs the package pyarrow; run pip install "unmask[parquet]"') from fault
+    except (OSError, EOFError, ValueError) as fault:  # the errors of the parsers are ValueErrors
+        raise InputError(f"{path} cannot be read as {ending} ({fault}); check the file") from fault
+
+
+def _arrays(path: Path, kind: Kind | None, seed: int) -> Dataset:
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as fault:
+        raise InputError(f"{path} cannot be read as plain arrays ({fault}); save it with numpy.savez") from fault
+    if {"x", "y"} <= set(arrays):
+        return dataset(arrays["x"], arrays["y"], kind, seed=seed, name=path.name)
+    if {"x_train", "y_train", "x_test", "y_test"} <= set(arrays):
+        return _given_parts(arrays, kind, seed, path.name)
+    held = ", ".join(arrays) or "nothing"
+    raise InputError(f"{path.name} must hold x and y, or x_train, y_train, x_test and y_test, got {held}; rename them")
+
+
+def _given_parts(arrays: dict[str, Any], kind: Kind | None, seed: int, name: str) -> Dataset:
+    """The splits of the file; validation rows are drawn from the training rows where it has none."""
+    middle = next((part for part in _VALIDATION if f"x_{part}" in arrays and f"y_{part}" in arrays), None)
+    held = ["train", *([middle] if middle else []), "test"]
+    for part in held:
+        if len(arrays[f"x_{part}"]) != len(arrays[f"y_{part}"]):
+            raise InputError(
+                f"x_{part} and y_{part} of {name} must have the same number of rows, "
+                f"got {len(arrays[f'x_{part}'])} and {len(arrays[f'y_{part}'])}; match them up"
+            )
+    sizes = np.cumsum([0, *(len(arrays[f"y_{part}"]) for part in held)])
+    spans = [np.arange(start, end) for start, end in itertools.pairwise(sizes)]
+    if middle is None:
+        codes, _ = labels(arrays["y_train"])
+        train, validation = shares(codes, seed, (0.8, 0.2))
+        spans = [train.numpy(), validation.numpy(), spans[1]]
+    x = np.concatenate([arrays[f"x_{part}"] for part in held])
+    y = np.concatenate([arrays[f"y_{part}"] for part in held])
+    split = dict(zip(("train", "validation", "test"), spans, strict=True))
+    return dataset(x, y, kind, split=split, seed=seed, name=name)

@@ -1,0 +1,72 @@
+"""Targets of any sort as class numbers and class names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unmask.errors import InputError, unknown
+
+__all__ = ["labels"]
+
+MANY = 20  # more whole-numbered float values than this are a measurement, not classes
+
+
+def labels(y: Any, classes: Sequence[str] | None = None) -> tuple[Tensor, tuple[str, ...]]:
+    """Class numbers (n,) and class names.
+
+    Without `classes` the names are the sorted values of `y`. With it, whole-numbered labels are positions in it and
+    other labels are names in it.
+    """
+    values = np.asarray(y.detach().cpu() if isinstance(y, Tensor) else y)
+    if values.ndim != 1:
+        raise InputError(f"y must be one label for each row, (n,), got shape {values.shape}")
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    _refuse_missing(plain)
+    plain = _whole(plain)
+    if classes is None:
+        names = sorted(set(plain), key=lambda value: (str(type(value)), value))
+        codes = {value: code for code, value in enumerate(names)}
+        found = [codes[value] for value in plain]
+    else:
+        found = [_code(value, list(map(str, classes))) for value in plain]
+    if len(set(found)) < 2:
+        raise InputError(f"y must hold at least two classes, got only {plain[0]!r}; add rows of another class")
+    return torch.tensor(found), tuple(map(str, names if classes is None else classes))
+
+
+def _refuse_missing(values: list[Any]) -> None:
+    for row, value in enumerate(values):
+        if value is None or value != value:
+            raise InputError(
+                f"every row needs a label, but y is missing (NaN) in row {row}; fill it in or drop the row"
+            )
+
+
+def _whole(values: list[Any]) -> list[Any]:
+    """Float labels as integers; refused where they are measurements."""
+    if not any(isinstance(value, float) for value in values):
+        return values
+    distinct = set(values)
+    if len(distinct) > MANY or any(value != int(value) for value in distinct):
+        raise InputError(
+            f"y must hold classes, got {len(distinct)} different decimal numbers: regression is not supported; "
+            "cut the target into classes first"
+        )
+    return [int(value) for value in values]
+
+
+def _code(value: Any, classes: list[str]) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and str(value) not in classes:
+        if not 0 <= value < len(classes):
+            raise InputError(
+                f"labels must be 0..{len(classes) - 1} (there are {len(classes)} class names), got {value}"
+            )
+        return value
+    if str(value) not in classes:
+        raise unknown("class", str(value), classes)
+    return classes.index(str(value))

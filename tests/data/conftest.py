@@ -1,0 +1,23 @@
+"""What the tests of data share: which sets can be loaded here, and how few rows of them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from unmask.data import DATASETS
+
+REAL = pytest.mark.skipif(not os.environ.get("UNMASK_DATA"), reason="UNMASK_DATA names no folder with the real sets")
+
+
+def few(name: str) -> dict[str, Any]:
+    """Options that keep a set small."""
+    options = DATASETS[name].options
+    return {"rows": (60, 30, 40)} if "rows" in options else {"n": 400} if "n" in options else {}
+
+
+def every() -> list[Any]:
+    """All names of the table, the real ones skipped where they are not."""
+    return [pytest.param(name, marks=[] if s.where == "embedded" else [REAL]) for name, s in DATASETS.items()]

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from report import invented
+from unmask.report.html import page
+from unmask.types import Findings, Verdict
+
+
+VOID = {"meta", "br"}
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return page(invented.findings(), "1.2.3")
+
+
+def order(text: str, *parts: str) -> bool:
+    places = [text.index(part) for part in parts]
+    return places == sorted(places)
+
+
+def test_parts_come_in_order(html: str):
+    questions = [f"<h2>{question}</h2>" for question in invented.QUESTIONS]
+    ends = ["<h2>Examples</h2>", "<h2>Configuration</h2>"]
+    assert order(html, "<h2>Verdicts</h2>", "<h2>Enough and honest</h2>", *questions, *ends)
+
+
+def test_verdicts_are_words_and_symbols(html: str):
+    assert '<span class="badge reject">✕ reject</span>' in html
+    assert '<span class="badge trust">✓ trust</span>' in html
+    assert '<span class="badge care">! care</span>' in html
+    assert "neither enough nor needed" in html
+
+
+def test_every_check_has_definition_direction_and_null(html: str):
+    for check, sentence in invented.DEFINITIONS.items():
+        assert f"<code>{check}</code>" in html
+        assert sentence.replace("'", "&#39;") in html
+    assert "higher is better · 500 examples" in html
+    assert "for information; neither end is better" in html
+    assert html.count('class="null"') > 50
+
+
+def test_classes_become_a_grid(html: str):
+    grid = html[html.index("by class") :]
+    assert re.findall(r'<th scope="col">(\d)</th>', grid[: grid.index("</thead>")]) == [str(c) for c in range(10)]
+
+
+def test_columns_of_an_agreement_follow_the_explanations(html: str):
+    grid = html[html.index("by explanation") :]
+    found = re.findall(r'<th scope="col">([^<]+)</th>', grid[: grid.index("</thead>")])
+    assert found == list(invented.NAMES[:5])
+
+
+def test_configuration_is_complete(html: str):
+    end = html[html.index("<h2>Configuration</h2>") :]
+    for text in ("1.2.3", "removal", "thresholds", "encoding-share", "2.13.0"):
+        assert text in end
+
+
+def test_examples_of_one_input_stand_together(html: str):
+    assert html.count('<div class="figures image">') == 2
+    assert html.count('<figure class="example">') == 20
+
+
+def test_nothing_is_loaded(html: str):
+    assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", html)
+    assert "http://" not in html
+    assert "https://" not in html
+    assert "@import" not in html
+    assert "<script" not in html
+
+
+def test_everything_is_escaped():
+    html = page(invented.hostile(), "0")
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") > 10
+
+
+class Balance(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stack: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        """`<line/>` opens nothing."""
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+
+@pytest.mark.parametrize("findings", [invented.findings(), invented.hostile()])
+def test_tags_are_balanced(findings: Findings):
+    parser = Balance()
+    parser.feed(page(findings, "0"))
+    assert parser.stack == []
+
+
+def test_findings_of_almost_nothing():
+    html = page(Findings("task", "model", (), (Verdict("a", "trust", ()),)), "0")
+    assert "✓ trust" in html
+    assert "Enough and honest" not in html
+    assert "Examples" not in html
+
+
+def test_checks_without_a_question_come_last():
+    base = invented.findings()
+    html = page(replace(base, questions={"Only this?": ("fs-m",)}), "0")
+    assert order(html, "<h2>Only this?</h2>", "<h2>Other measures</h2>", "<code>fu-m</code>")
+
+
+def test_values_that_are_missing_leave_a_dash():
+    nan = float("nan")
+    row = invented.result("a", "encoding-share", nan, low=nan, high=nan, null=None)
+    html = page(replace(invented.findings(), rows=(row,)), "0")
+    assert '<td class="value">–</td>' in html
+    assert "nan" not in html[html.index("<h2>Does") : html.index("<h2>Examples")]
