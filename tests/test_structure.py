@@ -77,7 +77,7 @@ def last_name(node: ast.expr) -> str:
 
 # --- imports point one way -------------------------------------------------------------------------------------------
 
-BASE = {"errors", "seeds", "drawing", "progress", "types"}
+BASE = {"errors", "seeds", "drawing", "progress", "types", "writing"}
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
 BELOW_METHODS = BELOW_TRAINING | {"training", "judge"}
 BELOW_API = BELOW_METHODS | {"explainers", "attention", "rationales", "audit", "report", "config"}
@@ -95,7 +95,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "attention": BELOW_METHODS,
     "rationales": BELOW_METHODS,
     "audit": BELOW_METHODS,
-    "report": {"errors", "types", "drawing"},
+    "report": {"errors", "types", "drawing", "writing"},
     "config": BELOW_METHODS,
     "api": BELOW_API,
     "unmask": BELOW_API | {"api"},

@@ -108,10 +108,12 @@ def _from_scores(name: str, scores: Any, model: Wrapped, data: Dataset, settings
     try:
         values = torch.as_tensor(scores, dtype=torch.float32)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name!r} must be an explainer, an Explanation, a method's name or an array of scores") from error
+        raise InputError(
+            f"{name!r} must be an explainer, an Explanation, a method's name or an array of scores"
+        ) from error
     if values.shape != split.valid.shape:
         want = tuple(split.valid.shape)
-        raise InputError(f"the scores {name!r} must have shape {want} (rows and units of {settings.split}), got {tuple(values.shape)}")
+        raise InputError(f"the scores {name!r} must have shape {want} (rows and units), got {tuple(values.shape)}")
     if not bool(values[split.valid].isfinite().all()):
         raise InputError(f"the scores {name!r} hold values that are not finite; replace them before the audit")
     kept = subsets.topk(values, settings.k, split.valid)

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 __all__ = ["bar", "shown"]
@@ -23,7 +24,7 @@ def shown() -> bool:
 def bar(title: str, total: int) -> Iterator[Callable[[str], None]]:
     """A bar over `total` steps; the function it hands out moves it by one and shows a note beside it."""
     if not shown():
-        yield lambda note="": None
+        yield _nothing
         return
     if _live:
         with _task(_live[0], title, total) as step:
@@ -31,6 +32,14 @@ def bar(title: str, total: int) -> Iterator[Callable[[str], None]]:
         return
     with _display() as display, _task(display, title, total) as step:
         yield step
+
+
+def _nothing(note: str = "") -> None:
+    """Where nothing is shown, a step is nothing."""
+
+
+def _advance(display: Any, task: Any, note: str = "") -> None:
+    display.update(task, advance=1, note=note)
 
 
 @contextmanager
@@ -52,6 +61,6 @@ def _display() -> Iterator[Any]:
 def _task(display: Any, title: str, total: int) -> Iterator[Callable[[str], None]]:
     task = display.add_task(title, total=total, note="")
     try:
-        yield lambda note="": display.update(task, advance=1, note=note)
+        yield partial(_advance, display, task)
     finally:
         display.remove_task(task)

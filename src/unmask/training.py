@@ -76,19 +76,48 @@ def minimize(
     steppers = {
         n: OPTIMIZERS[recipe.optimizer](m.parameters(), recipe.rate_of(n), recipe.decay) for n, m in modules.items()
     }
-    history, best = History(), (-math.inf, _state(modules))
+    history = History()
     rng = seeds.generator(seeds.derive(recipe.seed, "minimize"), _device(modules))
-    with seeds.seeded(seeds.derive(recipe.seed, "dropout")), progress.bar(title, recipe.epochs) as step:
-        try:
-            for epoch in range(recipe.epochs):
-                history.losses.append(_epoch(players, steppers, data, recipe, rng, epoch))
-                best = _remember(modules, score, history, best)
-                step(_note(history))
-                if recipe.patience is not None and epoch - history.best >= recipe.patience:
-                    break
-        finally:
-            _restore(modules, best[1])
+    dropout = seeds.seeded(seeds.derive(recipe.seed, "dropout"))
+    with dropout, progress.bar(title, recipe.epochs) as step, _Best(modules) as best:
+        for epoch in range(recipe.epochs):
+            history.losses.append(_epoch(players, steppers, data, recipe, rng, epoch))
+            best.offer(history, score)
+            step(_note(history))
+            if recipe.patience is not None and epoch - history.best >= recipe.patience:
+                break
     return history
+
+
+class _Best:
+    """The whole state of the best epoch so far; put back at the end, however the training ends."""
+
+    def __init__(self, modules: Mapping[str, nn.Module]) -> None:
+        self.modules, self.score = modules, -math.inf
+        self.state = self._copy()
+
+    def __enter__(self) -> _Best:
+        return self
+
+    def __exit__(self, *why: object) -> None:
+        for name, module in self.modules.items():
+            module.load_state_dict(self.state[name])
+            module.eval()
+
+    def _copy(self) -> dict[str, Any]:
+        return {name: deepcopy(module.state_dict()) for name, module in self.modules.items()}
+
+    def offer(self, history: History, score: Callable[[], float] | None) -> None:
+        """Take the present state if it is the best; without a score the last epoch is."""
+        epoch = len(history.losses) - 1
+        for module in self.modules.values():
+            module.eval()
+        if score is not None:
+            with torch.no_grad():
+                history.scores.append(float(score()))
+        if score is None or history.scores[-1] > self.score or history.best < 0:
+            history.best, self.state = epoch, self._copy()
+            self.score = history.scores[-1] if history.scores else self.score
 
 
 def _epoch(
@@ -128,7 +157,7 @@ def _turn(name: str, players: Mapping[str, tuple[nn.Module, Loss]]) -> Iterator[
 def _step(name: str, module: nn.Module, stepper: torch.optim.Optimizer, value: Tensor, epoch: int) -> float:
     if not bool(value.isfinite()):
         raise TrainingError(
-            f"the loss of {name!r} became {value.item()} in epoch {epoch + 1}; lower the rate, or check x for huge values"
+            f"the loss of {name!r} became {value.item()} in epoch {epoch + 1}; lower the rate or check x"
         )
     parameters = [p for p in module.parameters() if p.requires_grad]
     for p, grad in zip(parameters, torch.autograd.grad(value, parameters, allow_unused=True), strict=True):
@@ -136,33 +165,6 @@ def _step(name: str, module: nn.Module, stepper: torch.optim.Optimizer, value: T
     stepper.step()
     stepper.zero_grad()
     return value.item()
-
-
-def _remember(
-    modules: Mapping[str, nn.Module], score: Callable[[], float] | None, history: History, best: tuple[float, Any]
-) -> tuple[float, Any]:
-    epoch = len(history.losses) - 1
-    if score is None:
-        history.best = epoch
-        return math.inf, _state(modules)
-    for module in modules.values():
-        module.eval()
-    with torch.no_grad():
-        history.scores.append(float(score()))
-    if history.scores[-1] > best[0] or history.best < 0:
-        history.best = epoch
-        return history.scores[-1], _state(modules)
-    return best
-
-
-def _state(modules: Mapping[str, nn.Module]) -> dict[str, Any]:
-    return {name: deepcopy(module.state_dict()) for name, module in modules.items()}
-
-
-def _restore(modules: Mapping[str, nn.Module], state: Mapping[str, Any]) -> None:
-    for name, module in modules.items():
-        module.load_state_dict(state[name])
-        module.eval()
 
 
 def _device(modules: Mapping[str, nn.Module]) -> torch.device:

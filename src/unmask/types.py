@@ -173,7 +173,8 @@ class Model(Protocol):
 class Removal(Protocol):
     """How units that are not kept are hidden from a model."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def versions(self, x: Inputs, kept: Tensor) -> Iterator[Inputs]:
         """The same rows with the units that are not kept hidden; several where hiding draws at random."""

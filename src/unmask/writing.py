@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,25 +15,32 @@ from typing import Any
 
 from unmask.errors import InputError
 
-__all__ = ["new_folder", "read_json", "write_text"]
+__all__ = ["add_line", "new_folder", "read_json", "write_text"]
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write `text` to `path`, making its folder where needed."""
+def write_text(path: Path, text: str) -> Path:
+    """Write beside `path` under another name, then rename; a failure leaves what was there before."""
+    beside = path.parent / f".unmask-{secrets.token_hex(6)}.part"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise _cannot(path, error) from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except OSError as error:
+        beside.write_bytes(text.encode("utf-8", errors="replace"))
+        os.replace(beside, path)
+    except (OSError, ValueError) as error:
         raise _cannot(path, error) from error
     finally:
-        Path(name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError, ValueError):
+            beside.unlink(missing_ok=True)
+    return path
+
+
+def add_line(path: Path, line: str) -> None:
+    """Append one line, making file and folder where needed."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+    except OSError as error:
+        raise _cannot(path, error) from error
 
 
 @contextmanager
@@ -66,8 +75,9 @@ def read_json(path: Path, what: str) -> Any:
         raise InputError(f"{path} is not valid JSON ({error}); expected {what} there") from error
 
 
-def _cannot(path: Path, error: OSError) -> InputError:
-    return InputError(f"cannot write {path}: {error.strerror or error}; free some space or choose another place")
+def _cannot(path: Path, error: Exception) -> InputError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputError(f"cannot write {path}: {reason}; name a place with room and leave to write")
 
 
 def _umask() -> int:

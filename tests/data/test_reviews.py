@@ -116,7 +116,9 @@ def _all(lists: dict[str, Any], sign: str) -> set[str]:
 def test_cues_and_frames_hold_no_sentiment_words() -> None:
     signs = polarity(80, 0.1)
     frames = [*language.CORES, *language.LEADS, *language.TAILS, *CUES.values()]
-    frames += [text for table in (language.SUBJECTS, language.VERBS, language.NOUNS) for row in table.values() for text in row]
+    frames += [
+        text for table in (language.SUBJECTS, language.VERBS, language.NOUNS) for row in table.values() for text in row
+    ]
     assert not set(" ".join(frames).split()) & set(signs)
 
 

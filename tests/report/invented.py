@@ -9,6 +9,7 @@ from dataclasses import replace
 from unmask.drawing import Row
 from unmask.types import Example, Findings, Result, Verdict
 
+KEYS = ["explanation", "check", "value", "low", "high", "null", "better", "passed", "n", "seconds"]  # of a JSON row
 CONTROLS = ("random", "first-k", "last-k")
 NAMES = ("l2x", "integrated-gradients", "gradient", "occlusion", "cheater", *CONTROLS)
 

@@ -13,7 +13,6 @@ from report import invented
 from unmask.report import Report
 from unmask.types import Findings
 
-
 CHROMIUM = shutil.which("chromium")
 OPTIONS = [
     "--headless",

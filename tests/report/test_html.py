@@ -3,14 +3,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
 from report import invented
 from unmask.report.html import page
 from unmask.types import Findings, Verdict
-
 
 VOID = {"meta", "br"}
 

@@ -92,7 +92,7 @@ CHECKS: dict[str, Check] = {
         "smuggling:mask_only",
         "smuggling",
         "none",
-        "How often the answer can be told from the mask alone. Honest masks can be class-dependent too: never decisive.",
+        "How often the answer can be told from the mask alone; honest masks depend on the class too: decides nothing.",
         "Bai et al. 2021",
     ),
     "approximator-gap": Check(

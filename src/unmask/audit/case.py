@@ -31,7 +31,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Subject:
-    """One explanation under audit, on the audited rows and, where its explainer could be asked, on training rows too."""
+    """One explanation on the audited rows and, where its explainer could be asked, on the judges' rows too."""
 
     name: str
     explanation: Explanation

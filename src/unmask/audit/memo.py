@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from unmask.audit.case import Values
-from unmask.errors import InputError
+from unmask.writing import add_line
 
 __all__ = ["Memo"]
 
@@ -29,20 +29,19 @@ class Memo:
                 key, values, over, note, seconds = json.loads(line)
             except ValueError:
                 continue  # the line that was being written when the run was cut short
-            self.known[key] = (Values(torch.tensor(values), None if over is None else torch.tensor(over), note), seconds)
+            self.known[key] = (
+                Values(torch.tensor(values), None if over is None else torch.tensor(over), note),
+                seconds,
+            )
 
     def get(self, key: str) -> tuple[Values, float] | None:
         return self.known.get(key)
 
     def put(self, key: str, found: Values, seconds: float) -> None:
-        if self.path is None:
+        if self.path is None or key in self.known:
             return
-        line = json.dumps([key, _list(found.values), None if found.over is None else _list(found.over), found.note, seconds])
-        try:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
-        except OSError as error:
-            raise InputError(f"cannot write {self.path}: {error.strerror}; free some space or choose another place") from error
+        over = None if found.over is None else _list(found.over)
+        add_line(self.path, json.dumps([key, _list(found.values), over, found.note, seconds]))
 
     def clear(self) -> None:
         """The audit is finished: nothing to resume."""

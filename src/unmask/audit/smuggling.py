@@ -71,7 +71,9 @@ def approximator_gap(case: Case, subject: Subject) -> Values:
     """1[the approximator finds the target] - 1[the model does], from the same selection; near 0 is good."""
     read = subject.explanation.approximated
     if read is None:
-        return Values(torch.full((len(case.target),), torch.nan), note="this explanation has no approximator of its own")
+        return Values(
+            torch.full((len(case.target),), torch.nan), note="this explanation has no approximator of its own"
+        )
     return Values((read == case.target).float() - fs_m(case, subject).values)
 
 
@@ -104,29 +106,36 @@ def _encoding(case: Case, subject: Subject) -> tuple[Tensor, Tensor]:
 
 
 def _matched_judges(case: Case, subject: Subject) -> tuple[Tensor, Tensor]:
-    """(n,) gain and (n,) total for each audited row, averaged over pairs of judges that differ in nothing but the pairing."""
+    """(n,) gain and total of each audited row, averaged over pairs of judges that differ in the pairing only."""
     folds = _folds(case, subject)
     gain, total = torch.zeros(len(case.target)), torch.zeros(len(case.target))
     repeats = SEEDS if len(folds) == 1 else 1
     for fold in folds:
         for repeat in range(repeats):
             seed = seeds.derive(case.seed, "encoding", repeat)
-            own, other = (_log_likelihood(case, fold, seed, mixed) for mixed in (False, True))
+            own = _log_likelihood(case, fold, seed, exchanged=False)
+            other = own if _same_mask(fold) else _log_likelihood(case, fold, seed, exchanged=True)
             gain[fold.index] += (own - other) / repeats
             total[fold.index] += (own - _prior(case).log()[fold.test.target]) / repeats
     return gain, total
 
 
-def _log_likelihood(case: Case, fold: _Fold, seed: int, mixed: bool) -> Tensor:
+def _log_likelihood(case: Case, fold: _Fold, seed: int, exchanged: bool) -> Tensor:
     """log J(target | x, own mask) on the fold's judged rows, J trained on own masks or on exchanged ones."""
     train, validation = fold.train, fold.validation
-    if mixed:
+    if exchanged:
         rng = seeds.generator(seed)
         train, validation = (replace(r, kept=permuted(_own(r), r.valid, rng)) for r in (train, validation))
     net = judge_net(case.reader, len(case.data.classes), seed)
     judge = train_judge(net, train, validation, None, replace(RECIPE, seed=seed))
     said = judge.log_probabilities(fold.test.x, _own(fold.test))
     return said.gather(1, fold.test.target[:, None])[:, 0]
+
+
+def _same_mask(fold: _Fold) -> bool:
+    """Whether all rows have one and the same mask: exchanging it changes nothing, so the two judges are one."""
+    kept = _own(fold.train)
+    return bool((kept == kept[0]).all())
 
 
 def _own(rows: Rows) -> Tensor:

@@ -70,7 +70,9 @@ def assemble(model: Wrapped, data: Dataset, given: Mapping[str, Explainer | Expl
     )
     if len(case.target.unique()) < 2:
         only = data.classes[int(case.target[0])]
-        raise InputError(f"the model answers {only!r} to every audited row: there is nothing to tell apart; check model and data")
+        raise InputError(
+            f"the model answers {only!r} to every audited row: there is nothing to tell apart; check model and data"
+        )
     subjects = _subjects(case, given, places, settings)
     return replace(case, subjects=(*subjects, *(control(case, c, settings.k) for c in CONTROLS)))
 
@@ -106,7 +108,9 @@ def _subjects(
 def _ready_made(case: Case, name: str, e: Explanation, places: _Places, settings: Settings) -> Subject:
     size = len(case.data[settings.split])
     if len(e) != size:
-        raise InputError(f"{name!r} explains {len(e)} rows, but the {settings.split} split has {size}; explain all of it")
+        raise InputError(
+            f"{name!r} explains {len(e)} rows, but the {settings.split} split has {size}; explain all of it"
+        )
     chosen = e.rows(places.audited)
     width = case.valid.shape[1]
     if e.kept.shape[1] < width:

@@ -64,7 +64,9 @@ def run(
         controls=tuple(CONTROLS),
         examples=tuple(examples(case)),
         settings=_settings(case, settings),
-        questions={text: tuple(c for c, check in CHECKS.items() if check.question == q) for q, text in QUESTIONS.items()},
+        questions={
+            text: tuple(c for c, check in CHECKS.items() if check.question == q) for q, text in QUESTIONS.items()
+        },
         definitions={name: check.line for name, check in CHECKS.items()},
     )
 
@@ -74,8 +76,9 @@ def _cost(model: Wrapped, data: Dataset, given: Mapping[str, object], settings: 
     judged = sum(min(POOL[s], len(data[s])) for s in POOL)
     total = len(given) + len(CONTROLS)
     return (
-        f"auditing {len(given)} explanations and {len(CONTROLS)} controls on {rows} rows: about {rows * (1 + 2 * total) + judged:,} "
-        f"model answers, {total * judged:,} further rows explained for the judges, {6 * total + 2} judges trained"
+        f"auditing {len(given)} explanations and {len(CONTROLS)} controls on {rows} rows: about "
+        f"{rows * (1 + 2 * total) + judged:,} model answers, {total * judged:,} further rows explained for the judges, "
+        f"{6 * total + 2} judges trained"
     )
 
 
@@ -151,7 +154,9 @@ def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
     e = _evidence(bench, subject, bench.case.once("p-values", lambda: _p_values(bench)))
     if check == "encoding-share":
         return not verdict.leaks(e)
-    return {"fs-m": e.enough[2] <= verdict.ALPHA, "fu-m": e.needed[2] <= verdict.ALPHA, "reading": e.reading[2] > 0}[check]
+    return {"fs-m": e.enough[2] <= verdict.ALPHA, "fu-m": e.needed[2] <= verdict.ALPHA, "reading": e.reading[2] > 0}[
+        check
+    ]
 
 
 def _p_values(bench: _Bench) -> dict[str, dict[str, float]]:
@@ -198,8 +203,8 @@ def _one_sided(case: Case, same: Tensor) -> str:
     best, worst = max(rates, key=rates.__getitem__), min(rates, key=rates.__getitem__)
     if rates[best] - rates[worst] <= verdict.ONE_SIDED:
         return ""
-    names = case.data.classes
-    return f"it keeps the answer in {rates[best]:.0%} of the rows of class {names[best]}, in {rates[worst]:.0%} of class {names[worst]}"
+    high, low = (f"{rates[c]:.0%} of the rows of class {case.data.classes[c]}" for c in (best, worst))
+    return f"it keeps the answer in {high}, but in {low}"
 
 
 def _settings(case: Case, settings: Settings) -> dict[str, object]:
@@ -210,7 +215,12 @@ def _settings(case: Case, settings: Settings) -> dict[str, object]:
         "rows": len(case.target),
         "seed": settings.seed,
         "model": case.model.describe(),
-        "data": {"name": case.data.name, "kind": case.data.kind, "classes": list(case.data.classes), **dict(case.data.notes)},
+        "data": {
+            "name": case.data.name,
+            "kind": case.data.kind,
+            "classes": list(case.data.classes),
+            **dict(case.data.notes),
+        },
         "explanations": {s.name: _plain(s.explanation.origin) for s in case.subjects},
         "thresholds": {"alpha": verdict.ALPHA, "encoding share": verdict.SHARE_LIMIT, "one-sided": verdict.ONE_SIDED},
     }

@@ -30,10 +30,8 @@ def permuted(kept: Tensor, valid: Tensor, rng: torch.Generator) -> Tensor:
     """The same masks on other rows: a fixed permutation, for texts among rows of similar length."""
     lengths = valid.sum(1)
     order = torch.argsort(lengths.double() + 0.5 * torch.rand(len(kept), generator=rng).double())
-    if bool((lengths == lengths[0]).all()):
-        blocks = (order,)
-    else:
-        blocks = order.split(BIN)
+    alike = bool((lengths == lengths[0]).all())
+    blocks = (order,) if alike else order.split(BIN)
     donor = torch.arange(len(kept))
     for block in blocks:  # a cycle through the block in random order: no row keeps its own mask
         shuffled = block[torch.randperm(len(block), generator=rng)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from unmask.types import Verdict
 
@@ -36,10 +37,14 @@ def decide(e: Evidence) -> Verdict:
     if leaky:
         reasons.append(_leak(e, read))
     elif e.share == e.share:
-        reasons.append(f"the choice of the units tells {max(0.0, e.share):.0%} of what it tells: within the honest range")
+        reasons.append(
+            f"the choice of the units tells {max(0.0, e.share):.0%} of what it tells: within the honest range"
+        )
     if e.one_sided:
         reasons.append(f"the model shown this little falls to one side: {e.one_sided}")
-    word = "reject" if empty or (leaky and not read) else "care" if leaky else "trust"
+    word: Literal["trust", "care", "reject"] = (
+        "reject" if empty or (leaky and not read) else "care" if leaky else "trust"
+    )
     return Verdict(e.name, word, tuple(reasons))
 
 
@@ -51,7 +56,8 @@ def leaks(e: Evidence) -> bool:
 def _enough(e: Evidence) -> str:
     value, null, p = e.enough
     held = "more than" if p <= ALPHA else "not reliably more than"
-    return f"shown only what it keeps, the model gives the same answer in {value:.0%} of the rows, {held} with random units ({null:.0%})"
+    said = f"shown only what it keeps, the model gives the same answer in {value:.0%} of the rows"
+    return f"{said}, {held} with random units ({null:.0%})"
 
 
 def _needed(e: Evidence) -> str:
@@ -63,6 +69,7 @@ def _needed(e: Evidence) -> str:
 def _leak(e: Evidence, read: bool) -> str:
     told = f"{min(1.0, e.share):.0%} of what it tells is told by which units it picks, not by their values"
     value, null, _ = e.reading
+    level = f"({value:.0%} right, {null:.0%} from random units)"
     if read:
-        return f"it leaks the class: {told}; the values themselves still tell a neutral judge something ({value:.0%} against {null:.0%})"
-    return f"it smuggles the answer: {told}; a neutral judge reads the shown values no better than random ones ({value:.0%} against {null:.0%})"
+        return f"it leaks the class: {told}; the values still tell a neutral judge something {level}"
+    return f"it smuggles the answer: {told}; a neutral judge reads the values no better than random ones {level}"

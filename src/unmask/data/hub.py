@@ -19,14 +19,15 @@ _TEXT_NAMES = ("text", "sentence", "review", "content")
 
 
 def columns(name: str, where: str, hub: str, wanted: tuple[str, str]) -> dict[str, tuple[list[Any], list[Any]]]:
-    """Part -> (inputs, labels) of a set of our table, by the names of its two columns."""
+    """Part -> (inputs, labels) of a set of our table, by the names of its two columns; empty where it has no such part."""
     if not hub:
         raise folder.missing(name, where, hub)
     try:
         loaded = _open(hub)
     except ModuleNotFoundError as fault:
         raise folder.missing(name, where, hub) from fault
-    found = {part: loaded[split] for part, split in _PARTS.items() if split in loaded}
+    nothing: dict[str, list[Any]] = {column: [] for column in wanted}
+    found = {part: loaded[split] if split in loaded else nothing for part, split in _PARTS.items()}
     return {part: (list(table[wanted[0]]), list(table[wanted[1]])) for part, table in found.items()}
 
 

@@ -41,7 +41,7 @@ def _parts(name: str) -> dict[str, tuple[Tensor, Tensor]]:
     place = folder.find(source.where)
     if place is None:
         found = hub.columns(name, source.where, source.hub, ("image", "label"))
-        arrays = {part: (np.stack([np.asarray(i) for i in x]), np.asarray(y)) for part, (x, y) in found.items()}
+        arrays = {part: (_stacked(found[part][0]), np.asarray(found[part][1])) for part in ROWS}
     else:
         path = place / f"{source.where}.npz"
         try:
@@ -54,6 +54,10 @@ def _parts(name: str) -> dict[str, tuple[Tensor, Tensor]]:
     for part, expected in ROWS.items():
         folder.check_rows(name, part, len(arrays[part][0]), expected)
     return {part: (torch.from_numpy(x), torch.from_numpy(y).long()) for part, (x, y) in arrays.items()}
+
+
+def _stacked(pictures: list[Any]) -> Any:
+    return np.stack([np.asarray(picture) for picture in pictures]) if pictures else np.empty((0, 28, 28))
 
 
 def _of_classes(x: Tensor, y: Tensor, pair: tuple[int, int] | None) -> tuple[Tensor, Tensor]:

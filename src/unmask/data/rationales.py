@@ -33,12 +33,19 @@ class Marked:
     ends: list[int] | None = None
 
 
-def eraser_movies(name: str, seed: int, **options: Any) -> Dataset:
+def eraser_movies(
+    name: str,
+    seed: int,
+    rows: Any = None,
+    scale: str = "default",
+    length: int | None = None,
+    truncate: str = "head",
+) -> Dataset:
     """Movie reviews with rationales, whole by default, as they conclude at the end.
 
     The test split carries the exhaustive annotation, the others a partial one.
     """
-    cut = sizes.Cut(**{"length": None, **options})
+    cut = sizes.Cut(rows, scale, length, truncate)
     place = _place(name)
     parts = [[_movie(r) for r in _records(name, place, part, count)] for part, count in MOVIES.items()]
     caps = sizes.caps(cut.rows, cut.scale, sizes.SMALL)
@@ -47,7 +54,15 @@ def eraser_movies(name: str, seed: int, **options: Any) -> Dataset:
     return joined(name, WORDS, ("negative", "positive"), made, notes)
 
 
-def beer(name: str, seed: int, aspect: str = "aroma", **options: Any) -> Dataset:
+def beer(
+    name: str,
+    seed: int,
+    aspect: str = "aroma",
+    rows: Any = None,
+    scale: str = "default",
+    length: int | None = 400,
+    truncate: str = "head",
+) -> Dataset:
     """Beer reviews by the rating of one aspect: up to 0.4 negative, from 0.6 positive.
 
     Training and validation reviews in between are left out. The test reviews are those with a rationale for the
@@ -55,7 +70,7 @@ def beer(name: str, seed: int, aspect: str = "aroma", **options: Any) -> Dataset
     """
     if aspect not in BEER_ASPECTS:
         raise unknown("aspect", str(aspect), BEER_ASPECTS)
-    cut = sizes.Cut(**options)
+    cut = sizes.Cut(rows, scale, length, truncate)
     place = _place(name)
     plain, marked = (_records(name, place, part, count) for part, count in BEER.items())
     rated = [Marked(tokenize(r["text"]), int(r["scores"][aspect] >= HIGH)) for r in plain if _clear(r, aspect)]

@@ -68,7 +68,15 @@ def some(y: Tensor, cap: int | None, seed: int) -> Tensor:
 
 
 def held_out(y: Tensor, train: int | None, validation: int | None, seed: int) -> tuple[Tensor, Tensor]:
-    """Positions of training and of validation rows where both come from the same file."""
-    kept = min(validation or round(VALIDATION * len(y)), len(y) // 2)
-    first, second = splits.draw(y, (min(train or len(y), len(y) - kept), kept), seed)
+    """Positions of training and of validation rows where both come from the same file.
+
+    Where it has fewer rows than asked for, both get less in the same ratio.
+    """
+    n = len(y)
+    kept = validation or round(VALIDATION * n)
+    if train is None:
+        kept = min(kept, n // 2)
+    elif train + kept > n:
+        kept = round(n * kept / (train + kept))
+    first, second = splits.draw(y, (min(train or n, n - kept), kept), seed)
     return first, second

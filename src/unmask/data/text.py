@@ -61,14 +61,22 @@ TEXTS = {
 }
 
 
-def load_text(name: str, seed: int, only: str | None = None, **options: Any) -> Dataset:
+def load_text(
+    name: str,
+    seed: int,
+    only: str | None = None,
+    rows: Any = None,
+    scale: str = "default",
+    length: int | None = 400,
+    truncate: str = "head",
+) -> Dataset:
     """A labelled text set; `only` keeps the classes it names, joined by a hyphen."""
     recipe = TEXTS[name]
     parts = _parts(name, recipe)
     classes = recipe.classes
     if only is not None:
         classes, parts = _only(only, classes, parts)
-    cut = sizes.Cut(**options)
+    cut = sizes.Cut(rows, scale, length, truncate)
     notes = {"source": DATASETS[name].where, "caveat": recipe.caveat, **cut.notes()}
     return joined(name, WORDS, classes, _choose(parts, recipe.usual, seed, cut), notes)
 

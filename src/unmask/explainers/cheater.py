@@ -95,7 +95,7 @@ def _telling_units(task: Task, x: Tensor, answer: Tensor) -> Tensor:
 
 
 def _telling_words(ids: Tensor, answer: Tensor, code: Code) -> Tensor:
-    """(vocabulary,) how far the classes of texts with a word are from those of all texts; rare words count as telling."""
+    """(vocabulary,) how far the classes of texts with a word are from all texts'; rare words count as telling."""
     classes, size = code.member.shape
     flat = ids.flatten(1)
     table = torch.zeros(size, classes).index_put_(

@@ -27,7 +27,7 @@ DRAWS = {"k-hot": relax.k_hot, "gumbel-topk": relax.gumbel_topk}
 
 @dataclass
 class L2X:
-    """`draw` is the paper's relaxed k-hot or straight-through Gumbel top-k; `approximator` "bag" is the paper's for words.
+    """`draw`: the paper's relaxed k-hot, or straight-through Gumbel top-k; `approximator` "bag": the paper's for words.
 
     The epoch is chosen by how often the approximator, shown hard selections of validation rows, agrees with the model.
     """

@@ -90,7 +90,7 @@ def as_inputs(x: Inputs, task: Task) -> Inputs:
     if layout.is_text:
         if isinstance(x, str) or not all(isinstance(row, (list, tuple)) for row in x):
             raise InputError(
-                f"expected rows of {layout.kind} (lists of strings), got {type(x).__name__}; split texts into words first"
+                f"expected rows of {layout.kind} (lists of strings), got {type(x).__name__}; split them first"
             )
         empty = next((i for i, row in enumerate(x) if len(row) == 0), None)
         if empty is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
+from torch.nn.functional import conv2d, pad
 
 from unmask import seeds
 from unmask.errors import InputError
@@ -51,8 +51,8 @@ class BlurFill:
         at = torch.arange(-reach, reach + 1, dtype=x.dtype)
         kernel = torch.softmax(-(at**2) / (2 * self.sigma**2), 0)
         flat = x.flatten(0, 1)[:, None]  # (n * channels, 1, height, width)
-        flat = F.conv2d(F.pad(flat, (0, 0, reach, reach), "reflect"), kernel.view(1, 1, -1, 1))
-        flat = F.conv2d(F.pad(flat, (reach, reach, 0, 0), "reflect"), kernel.view(1, 1, 1, -1))
+        flat = conv2d(pad(flat, (0, 0, reach, reach), "reflect"), kernel.view(1, 1, -1, 1))
+        flat = conv2d(pad(flat, (reach, reach, 0, 0), "reflect"), kernel.view(1, 1, 1, -1))
         return flat.view_as(x)
 
 
@@ -66,12 +66,12 @@ class Cut:
     def versions(self, x: Inputs, kept: Tensor) -> Iterator[Inputs]:
         yield [self._row(row, keep) for row, keep in zip(x, kept.tolist(), strict=True)]
 
-    def _row(self, row: list[str] | list[list[str]], keep: list[bool]) -> Inputs:
+    def _row(self, row: Inputs, keep: list[bool]) -> Inputs:
         if self.token is None:
             return [unit for unit, shown in zip(row, keep, strict=False) if shown]
         return [unit if shown else self._hidden(unit) for unit, shown in zip(row, keep, strict=False)]
 
-    def _hidden(self, unit: str | list[str]) -> Inputs:
+    def _hidden(self, unit: Inputs) -> Inputs:
         return self.token if isinstance(unit, str) else [self.token] * len(unit)
 
 

@@ -53,7 +53,7 @@ def wrap(
 def _cannot(model: Any) -> str:
     if hasattr(model, "predict"):
         name = type(model).__name__
-        return f"{name} has predict but no predict_proba: fit it with probabilities on, or wrap CalibratedClassifierCV({name}(...))"
+        return f"{name} has predict but no predict_proba: put it into CalibratedClassifierCV and fit that"
     what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
     return f"wrap takes a torch module, a fitted scikit-learn classifier or a callable, got {what}"
 

@@ -14,6 +14,9 @@ __all__ = ["ImageNet", "ImageSelector"]
 class ImageNet(nn.Module):
     """Conv 32 - Conv 64 - max-pool 2 - dropout - dense 128 - dropout - classes, kernels 3 x 3, stride 1."""
 
+    centre: Tensor
+    scale: Tensor
+
     def __init__(
         self, reader: Reader, classes: int, width: int = 32, hidden: int = 128, *, sees_mask: bool = False
     ) -> None:
@@ -43,6 +46,10 @@ class ImageNet(nn.Module):
 
 class ImageSelector(nn.Module):
     """Scores for pixels or patches: Conv 32 - Conv 64 - Conv 1, 3 x 3, same size, averaged over each unit's pixels."""
+
+    centre: Tensor
+    scale: Tensor
+    area: Tensor
 
     def __init__(self, reader: Reader, width: int = 32) -> None:
         super().__init__()

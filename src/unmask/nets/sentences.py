@@ -45,7 +45,7 @@ class SentenceNet(nn.Module):
         self.head = nn.Sequential(nn.Linear(filters, filters), nn.ReLU(), nn.Dropout(0.2), nn.Linear(filters, classes))
 
     def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
-        exists = _exists(x).to(self.head[0].weight.dtype)
+        exists = _exists(x).float()
         weight = exists if kept is None else exists * kept
         total = (self.read(x) * weight[..., None]).sum(1)
         if self.hidden is not None:

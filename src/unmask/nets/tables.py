@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +21,7 @@ def standard(x: Tensor, reader: Reader, centre: Tensor, scale: Tensor, kept: Ten
 
 def _mlp(sizes: Sequence[int], activation: type[nn.Module], norm: bool) -> nn.Sequential:
     layers: list[nn.Module] = []
-    for a, b in zip(sizes[:-2], sizes[1:-1], strict=True):
+    for a, b in pairwise(sizes[:-1]):
         layers += [nn.Linear(a, b), *([nn.BatchNorm1d(b)] if norm else []), activation()]
     return nn.Sequential(*layers, nn.Linear(sizes[-2], sizes[-1]))
 
@@ -30,6 +31,9 @@ class TableNet(nn.Module):
 
     Where `sees_mask`, it also gets which units are kept.
     """
+
+    centre: Tensor
+    scale: Tensor
 
     def __init__(
         self,

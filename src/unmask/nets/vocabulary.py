@@ -27,7 +27,7 @@ class Vocabulary:
 
     @classmethod
     def build(cls, texts: Iterable[Sequence[str]], size: int = 20_000) -> Vocabulary:
-        """The `size` most frequent words; equal counts in alphabetical order, so that the same texts give the same ids."""
+        """The `size` most frequent words, equal counts in alphabetical order: the same texts give the same ids."""
         counted = Counter(word for text in texts for word in text)
         ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
         return cls(tuple(word for word, _ in ranked[:size] if word not in SPECIAL))

@@ -37,7 +37,8 @@ class WordEmbedding(nn.Module):
         vectors: Tensor = self.table(ids) * shown[..., None]
         if self.hidden is None:
             return vectors
-        return vectors + self.hidden * ((1 - shown) * (ids != END))[..., None]
+        absent = ((1 - shown) * (ids != END))[..., None]
+        return torch.addcmul(vectors, self.hidden, absent)
 
 
 def pool_max(features: Tensor, valid: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from unmask.errors import InputError
 from unmask.report.plain import as_json, row_columns
-from unmask.report.saving import write
+from unmask.writing import write_text
 
 if TYPE_CHECKING:
     import pandas
@@ -57,9 +57,9 @@ class Report:
         path = Path(path).expanduser()
         ending = path.suffix.lower()
         if ending == ".html":
-            return write(path, self.html)
+            return write_text(path, self.html)
         if ending == ".json":
-            return write(path, json.dumps(self.to_json(), indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+            return write_text(path, json.dumps(self.to_json(), indent=1, allow_nan=False, ensure_ascii=False) + "\n")
         raise InputError(f"a report is saved as .html or .json, got {path.name!r}; give the file one of these endings")
 
     def __repr__(self) -> str:

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import re
+
+from unmask.report.pictures import Point, curves, front
+
+
+def point(name: str, x: float, y: float, look: str = "trust") -> Point:
+    return Point(name, x, y, (x - 0.01, x + 0.01), (y - 0.01, y + 0.01), look)
+
+
+def test_front_joins_what_nothing_beats():
+    points = [point("a", 0.9, 0.2), point("b", 0.5, 0.8), point("c", 0.4, 0.1), point("r", 0.95, 0.95, "control")]
+    svg = front(points, ("x", "y"))
+    path = re.search(r'<polyline class="front" points="([^"]+)"', svg)
+    assert path
+    spots = dict(re.findall(r'<circle class="dot trust" cx="([\d.]+)" cy="([\d.]+)"', svg))
+    corners = [corner.split(",") for corner in path[1].split()]
+    on_line = [x for x, y in spots.items() if [x, y] in corners]
+    assert len(spots) == 3
+    assert len(on_line) == 2
+    assert svg.count('<rect class="dot control"') == 1
+
+
+def test_names_do_not_cover_each_other():
+    points = [point(f"name-{i}", 0.5 + i / 200, 0.5 + i / 300) for i in range(5)]
+    labels = re.findall(r'<text class="label" x="([\d.]+)" y="([\d.]+)"', front(points, ("x", "y")))
+    boxes = [(float(x), float(y)) for x, y in labels]
+    close = [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if abs(a[0] - b[0]) < 44 and abs(a[1] - b[1]) < 11]
+    assert close == []
+
+
+def test_curves_tell_controls_apart_and_escape_names():
+    svg = curves({"<b>": [(0, 0), (1, 1)], "random": [(0, 0), (1, 0.5)]}, ["random"], ("at", "insertion"))
+    assert "<b>" not in svg
+    assert 'class="curve c0"' in svg
+    assert 'class="curve control"' in svg

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from report import invented
+from unmask.report.plain import as_json, plain
+
+
+def test_points_of_a_curve_and_remarks_stand_only_where_there_are_any():
+    base = invented.findings()
+    rows = (invented.result("a", "insertion", 0.5, at=0.0), invented.result("a", "fs-m", 0.5, note="the default net"))
+    curve, remark = as_json(replace(base, rows=rows), "0")["rows"]
+    assert list(curve) == [*invented.KEYS, "at"]
+    assert curve["at"] == 0.0
+    assert list(remark) == [*invented.KEYS, "note"]
+
+
+def test_values_become_plain():
+    assert plain({1: (np.float32(0.5), np.arange(2)), "set": {"b", "a"}}) == {"1": [0.5, [0, 1]], "set": ["a", "b"]}
+    assert plain(torch.tensor([1.0, math.nan])) == [1.0, None]
+    assert plain([math.inf, -math.inf, math.nan, True, None, 3]) == [None, None, None, True, None, 3]
+    assert plain(complex(1, 2)) == "(1+2j)"

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from rich.console import Console
+
+from report import invented
+from unmask.report.terminal import summary
+from unmask.types import Findings
+
+
+def shown(findings: Findings, width: int = 80) -> str:
+    console = Console(width=width, color_system=None)
+    with console.capture() as text:
+        console.print(summary(findings))
+    return text.get()
+
+
+def test_terminal_shows_verdicts_with_numbers_and_nulls():
+    text = shown(invented.findings())
+    assert "\x1b" not in text
+    line = next(line for line in text.splitlines() if line.startswith("cheater"))
+    assert line.split() == [
+        "cheater",
+        "✕",
+        "reject",
+        "0.25",
+        "(0.34)",
+        "0.94",
+        "(0.87)",
+        "0.56",
+        "(0.01)",
+        "0.49",
+        "(0.54)",
+    ]
+    assert "first-k              reference" in text
+    assert "neither enough nor needed" in text
+
+
+def test_terminal_does_not_read_names_as_markup():
+    base = invented.findings()
+    verdict = replace(base.verdicts[0], explanation="[b]")
+    text = shown(replace(base, task="[red]x[/red]", verdicts=(verdict,)))
+    assert "[red]x[/red]" in text
+    assert "[b]" in text
+
+
+def test_missing_values_and_checks_leave_a_dash():
+    rows = (invented.result("l2x", "fs-m", math.nan, null=None), invented.result("gradient", "fu-m", 0.5, "lower"))
+    line = next(line for line in shown(replace(invented.findings(), rows=rows)).splitlines() if line.startswith("l2x"))
+    assert line.split()[-2:] == ["–", "–"]
+
+
+def test_narrow_terminals_break_lines_and_lose_nothing():
+    text = shown(invented.findings(), width=50)
+    assert max(map(len, text.splitlines())) <= 50
+    assert text.count("(0.87)") == 8

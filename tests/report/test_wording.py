@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from report import invented
+from unmask.report.wording import find, interval, names_of, number
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.8712, "0.871"),
+        (-0.5, "−0.500"),
+        (0.0, "0.000"),
+        (12.34, "12.3"),
+        (12345.6, "12346"),
+        (0.00012, "1.2e−4"),
+        (math.nan, "–"),
+        (None, "–"),
+    ],
+)
+def test_numbers_are_written_alike(value: float | None, text: str):
+    assert number(value) == text
+
+
+def test_an_unknown_interval_is_left_out():
+    assert interval(invented.result("a", "fs-m", 0.5)) == "[0.480, 0.520]"
+    assert interval(invented.result("a", "fs-m", 0.5, low=math.nan)) == ""
+
+
+def test_controls_are_named_last():
+    base = invented.findings()
+    mixed = replace(base, rows=(invented.result("random", "fs-m", 0.3), invented.result("new", "fs-m", 0.3)))
+    assert names_of(mixed) == [*(v.explanation for v in base.verdicts), "new", "random"]
+
+
+def test_a_point_of_a_curve_is_not_the_value_of_a_check():
+    rows = (invented.result("a", "fs-m", 0.1, at=0.5), invented.result("a", "fs-m", 0.7))
+    found = find(replace(invented.findings(), rows=rows), "a", "fs-m")
+    assert found is rows[1]
+    assert find(invented.findings(), "a", "fs-m") is None
