@@ -77,7 +77,7 @@ def last_name(node: ast.expr) -> str:
 
 # --- imports point one way -------------------------------------------------------------------------------------------
 
-BASE = {"errors", "seeds", "drawing", "progress", "types", "writing"}
+BASE = {"errors", "seeds", "drawing", "progress", "types", "devices", "writing"}
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
 BELOW_METHODS = BELOW_TRAINING | {"training", "judge"}
 BELOW_API = BELOW_METHODS | {"explainers", "attention", "rationales", "audit", "report", "config"}

@@ -33,7 +33,9 @@ def train_model(data: Dataset, *, recipe: Recipe | None = None, seed: int = 0, r
     fit_classifier(net, train, held_out, recipe)
     model = bind(wrap(net, removal=removal), data)
     right = float((model(data.test.x).argmax(1) == data.test.y).float().mean())
-    return replace(model, details={**model.details, "test accuracy": round(right, 4)})
+    return replace(
+        model, name=f"reference {type(net).__name__}", details={**model.details, "test accuracy": round(right, 4)}
+    )
 
 
 def explainer(name: str, k: int, *, removal: str | None = None, settings: Mapping[str, Any] | None = None) -> Any:

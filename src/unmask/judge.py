@@ -23,7 +23,7 @@ __all__ = ["Draw", "Judge", "Rows", "judge_net", "mixed_sizes", "train_judge"]
 Draw = Callable[[Tensor, torch.Generator], Tensor]
 """`draw(valid, rng) -> kept`: a law over masks, independent of the rows."""
 
-RECIPE = Recipe(epochs=60, batch=128, rate=1e-3, decay=1e-5, patience=6)
+RECIPE = Recipe(epochs=60, batch=256, rate=2e-3, decay=1e-5, patience=5)
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ class _Best:
                 history.scores.append(float(score()))
         if score is None or history.scores[-1] > self.score or history.best < 0:
             history.best, self.state = epoch, self._copy()
-            self.score = history.scores[-1] if history.scores else self.score
+            self.score = history.scores[-1] if history.scores and not math.isnan(history.scores[-1]) else -math.inf
 
 
 def _epoch(
@@ -132,8 +132,8 @@ def _epoch(
     totals = dict.fromkeys(players, 0.0)
     for index in torch.randperm(len(data[0]), generator=rng, device=rng.device).split(recipe.batch):
         batch = [tensor[index.to(tensor.device)].to(rng.device) for tensor in data]
-        if len(index) == 1 and len(data[0]) > 1:
-            continue  # a batch of one has no spread to normalise by
+        if len(index) == 1 < min(recipe.batch, len(data[0])):
+            continue  # a single row left over at the end has no spread to normalise by
         for name, (module, loss) in players.items():
             with _turn(name, players):
                 value = loss(*batch, rng)

@@ -55,14 +55,26 @@ def new_folder(path: Path, marker: str) -> Iterator[Path]:
         raise _cannot(path, error) from error
     try:
         yield draft
-        if path.exists():
-            shutil.rmtree(path)
         os.chmod(draft, 0o777 & ~_umask())
-        os.replace(draft, path)
+        _swap(draft, path.resolve())
     except OSError as error:
         raise _cannot(path, error) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def _swap(draft: Path, path: Path) -> None:
+    """`draft` becomes `path`; what stood there goes afterwards, and comes back where the renaming fails."""
+    old = draft.with_name(f"{draft.name}.old")
+    if path.exists():
+        os.replace(path, old)
+    try:
+        os.replace(draft, path)
+    except OSError:
+        if old.exists():
+            os.replace(old, path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def read_json(path: Path, what: str) -> Any:

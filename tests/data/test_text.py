@@ -67,6 +67,15 @@ def test_long_texts_are_cut_at_the_named_end(small: Path) -> None:
     assert head.notes["length"] == 2
 
 
+def test_empty_texts_are_left_out_and_counted(small: Path) -> None:
+    records = [{"text": " " if i < 3 else f"train {i}", "label": i % 2} for i in range(50)]
+    write_jsonl(small / "imdb" / "train.jsonl.gz", records)
+    made = load("imdb")
+    assert len(made.train) + len(made.validation) == 47
+    assert made.notes["empty texts left out"] == 3
+    assert all(len(row) for row in made.train.x)
+
+
 def test_wrong_count_is_refused(small: Path) -> None:
     write_jsonl(small / "imdb" / "train.jsonl.gz", [{"text": "a", "label": 0}])
     with pytest.raises(InputError, match="train of imdb must have 50 rows, got 1"):
@@ -99,7 +108,7 @@ def test_the_hub_is_asked_where_the_folder_lacks_a_set(monkeypatch: pytest.Monke
     [
         ("emotion", (3257, 374, 1421), [0.393, 0.252, 0.087, 0.269]),
         ("emotion:anger-joy", (2108, 257, 916), [0.609, 0.391]),
-        ("hate", (9000, 1000, 2970), [0.578, 0.422]),
+        ("hate", (8993, 999, 2970), [0.578, 0.422]),
         ("imdb", (8000, 2000, 4000), [0.5, 0.5]),
         ("rotten-tomatoes", (8530, 1066, 1066), [0.5, 0.5]),
         ("sst2", (6920, 872, 1821), [0.499, 0.501]),

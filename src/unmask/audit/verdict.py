@@ -29,14 +29,15 @@ class Evidence:
 
 def decide(e: Evidence) -> Verdict:
     """`reject` what is no better than random or smuggles, `care` where the class leaks, else `trust`."""
-    reasons = [_enough(e), _needed(e)]
-    empty = e.enough[2] > ALPHA and e.needed[2] > ALPHA
-    if empty:
-        reasons.append("it beats a random choice of as many units neither in what it shows nor in what it leaves out")
+    reasons = []
     leaky, read = leaks(e), e.reading[2] > 0
+    empty = e.enough[2] > ALPHA and e.needed[2] > ALPHA
     if leaky:
         reasons.append(_leak(e, read))
-    elif e.share == e.share:
+    if empty:
+        reasons.append("it beats a random choice of as many units neither in what it shows nor in what it leaves out")
+    reasons += [_enough(e), _needed(e)]
+    if not leaky and e.share == e.share:
         reasons.append(
             f"the choice of the units tells {max(0.0, e.share):.0%} of what it tells: within the honest range"
         )

@@ -19,7 +19,7 @@ _TEXT_NAMES = ("text", "sentence", "review", "content")
 
 
 def columns(name: str, where: str, hub: str, wanted: tuple[str, str]) -> dict[str, tuple[list[Any], list[Any]]]:
-    """Part -> (inputs, labels) of a set of our table, by the names of its two columns; empty where it has no such part."""
+    """Part -> (inputs, labels) of a set of our table, by its two columns; empty where there is no such part."""
     if not hub:
         raise folder.missing(name, where, hub)
     try:
@@ -27,7 +27,7 @@ def columns(name: str, where: str, hub: str, wanted: tuple[str, str]) -> dict[st
     except ModuleNotFoundError as fault:
         raise folder.missing(name, where, hub) from fault
     nothing: dict[str, list[Any]] = {column: [] for column in wanted}
-    found = {part: loaded[split] if split in loaded else nothing for part, split in _PARTS.items()}
+    found = {part: loaded.get(split, nothing) for part, split in _PARTS.items()}
     return {part: (list(table[wanted[0]]), list(table[wanted[1]])) for part, table in found.items()}
 
 

@@ -34,7 +34,7 @@ TEXTS = {
     "hate": Texts(
         {"train": 9000, "dev": 1000, "test": 2970},
         ("other", "hate"),
-        caveat="test differs from train on purpose of its makers, and shares 232 texts with it: report validation too",
+        caveat="test is known to differ from train, and shares 232 texts with it: report validation too",
     ),
     "imdb": Texts(
         {"train": 25000, "test": 25000}, usual=sizes.REVIEWS, caveat="123 texts stand in both train and test"
@@ -73,11 +73,12 @@ def load_text(
     """A labelled text set; `only` keeps the classes it names, joined by a hyphen."""
     recipe = TEXTS[name]
     parts = _parts(name, recipe)
+    empty = sum(recipe.files.values()) - sum(len(texts) for texts, _ in parts.values())
     classes = recipe.classes
     if only is not None:
         classes, parts = _only(only, classes, parts)
     cut = sizes.Cut(rows, scale, length, truncate)
-    notes = {"source": DATASETS[name].where, "caveat": recipe.caveat, **cut.notes()}
+    notes = {"source": DATASETS[name].where, "caveat": recipe.caveat, "empty texts left out": empty, **cut.notes()}
     return joined(name, WORDS, classes, _choose(parts, recipe.usual, seed, cut), notes)
 
 
@@ -85,7 +86,7 @@ Part = tuple[list[str], Tensor]
 
 
 def _parts(name: str, recipe: Texts) -> dict[str, Part]:
-    """Texts and labels of each file, from the folder or from the hub, row counts checked."""
+    """Texts and labels of each file, from the folder or from the hub, row counts checked, empty texts left out."""
     source = DATASETS[name]
     place = folder.find(source.where)
     if place is None:
@@ -96,7 +97,8 @@ def _parts(name: str, recipe: Texts) -> dict[str, Part]:
     for part, expected in recipe.files.items():
         texts, labels = found[part]
         folder.check_rows(name, part, len(texts), expected)
-        parts[part] = (texts, torch.tensor(labels))
+        rows = [row for row, text in enumerate(texts) if text.strip()]  # a text without a word has nothing to select
+        parts[part] = ([texts[row] for row in rows], torch.tensor([labels[row] for row in rows]))
     return parts
 
 

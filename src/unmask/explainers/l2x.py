@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from unmask import nets, seeds
+from unmask import devices, nets, seeds
 from unmask.errors import InputError
 from unmask.explainers import saving
 from unmask.explainers.task import Task, begin, clone, explained
@@ -29,15 +29,18 @@ DRAWS = {"k-hot": relax.k_hot, "gumbel-topk": relax.gumbel_topk}
 class L2X:
     """`draw`: the paper's relaxed k-hot, or straight-through Gumbel top-k; `approximator` "bag": the paper's for words.
 
-    The epoch is chosen by how often the approximator, shown hard selections of validation rows, agrees with the model.
+    `activation` is that of the perceptrons for tables: the paper takes SELU for two of its synthetic tasks. The epoch is
+    chosen by how often the approximator, shown hard selections of validation rows, agrees with the model.
     """
 
     k: int
     tau: float = 0.5
     draw: Literal["k-hot", "gumbel-topk"] = "k-hot"
     approximator: Literal["default", "bag"] = "default"
+    activation: Literal["relu", "selu"] = "relu"
     removal: str | None = None
     recipe: Recipe = Recipe(epochs=15, batch=128, rate=1e-3, patience=5)
+    device: str = "auto"
     method: ClassVar[str] = "l2x"
     clone = clone
     save = saving.save
@@ -45,6 +48,8 @@ class L2X:
     def __post_init__(self) -> None:
         if self.draw not in DRAWS:
             raise InputError(f"draw must be one of {', '.join(DRAWS)}, got {self.draw!r}")
+        if self.activation not in nets.ACTIVATIONS:
+            raise InputError(f"activation must be one of {', '.join(nets.ACTIVATIONS)}, got {self.activation!r}")
         if not self.tau > 0:
             raise InputError(f"tau must be above 0, got {self.tau}")
 
@@ -52,12 +57,13 @@ class L2X:
         seed, classes = self.recipe.seed, len(task.classes)
         if self.approximator == "bag" and task.reader.layout.kind != "words":
             raise InputError(f"approximator 'bag' reads words, the data are of kind {task.reader.layout.kind!r}")
-        self.selector_ = nets.selector(task.reader, seeds.derive(seed, "selector"))
         with seeds.seeded(seeds.derive(seed, "approximator")):
-            if self.approximator == "bag":
-                self.approximator_: nn.Module = nets.WordBag(task.reader, classes)
-            else:
-                self.approximator_ = nets.default(task.reader, classes, seed=seeds.derive(seed, "approximator"))
+            bag = nets.WordBag(task.reader, classes) if self.approximator == "bag" else None
+        approximator = bag or nets.default(
+            task.reader, classes, activation=self.activation, seed=seeds.derive(seed, "approximator")
+        )
+        selector = nets.selector(task.reader, activation=self.activation, seed=seeds.derive(seed, "selector"))
+        self.selector_, self.approximator_ = (net.to(devices.pick(self.device)) for net in (selector, approximator))
 
     def fit(self, model: Any, data: Dataset) -> L2X:
         task = begin(model, data, self.k, self.removal)
@@ -79,10 +85,6 @@ class L2X:
         return soft_cross_entropy(self.approximator_(x, v), p).mean()  # -sum_c p_c log q(c | x * v)
 
     def explain(self, x: Inputs, target: Tensor | None = None) -> Explanation:
-        reader = self.task_.reader if hasattr(self, "task_") else None
-        if target is None and reader is not None and self.task_.model is None:  # loaded without the model
-            prepared = reader.prepare(x)
-            target = self._read(prepared, self._select(prepared))
         return explained(self, x, target, self._scores, lambda x, kept: self._read(self.task_.reader.prepare(x), kept))
 
     def _scores(self, x: Inputs, valid: Tensor, target: Tensor) -> Tensor:

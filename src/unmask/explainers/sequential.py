@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from unmask import nets, seeds
+from unmask import devices, nets, seeds
 from unmask.explainers import saving
 from unmask.explainers.task import Task, begin, clone, explained
 from unmask.judge import Rows, judge_net, mixed_sizes, train_judge
@@ -32,19 +32,22 @@ class Sequential:
     tau: float = 1.0
     removal: str | None = None
     recipe: Recipe = Recipe(epochs=10, batch=128, rate=1e-3)
+    device: str = "auto"
     method: ClassVar[str] = "sequential"
     clone = clone
     save = saving.save
 
     def build(self, task: Task) -> None:
-        self.policy_ = nets.selector(task.reader, seeds.derive(self.recipe.seed, "policy"))
+        self.policy_ = nets.selector(task.reader, seed=seeds.derive(self.recipe.seed, "policy")).to(
+            devices.pick(self.device)
+        )
 
     def fit(self, model: Any, data: Dataset) -> Sequential:
         task = begin(model, data, self.k, self.removal)
         self.build(task)
         rows, held_out = (self._rows(task, split.x) for split in (data.train, data.validation))
         net = judge_net(task.reader, len(task.classes), seeds.derive(self.recipe.seed, "sequential judge"))
-        judge = train_judge(net, rows, held_out, mixed_sizes(self.k)).net
+        judge = train_judge(net.to(devices.pick(self.device)), rows, held_out, mixed_sizes(self.k)).net
 
         def score() -> float:
             shown = self._ask(held_out.x, held_out.valid)[0].float()

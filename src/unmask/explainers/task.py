@@ -53,12 +53,13 @@ def explained(
     explainer: Any,
     x: Inputs,
     target: Tensor | None,
-    score: Callable[[Inputs, Tensor, Tensor], Tensor],
+    score: Callable[..., Tensor],
     approximate: Callable[[Inputs, Tensor], Tensor] | None = None,
 ) -> Explanation:
     """Run `score(x, valid, target) -> (n, d)` and keep the k best valid units of each row.
 
-    `approximate(x, kept)` gives the class that the method's own approximator reads from what is kept.
+    `approximate(x, kept)` gives the class that the method's own approximator reads from what is kept; it also stands in
+    for the model's answer where an explainer was loaded without the model.
     """
     task: Task | None = getattr(explainer, "task_", None)
     if task is None:
@@ -68,19 +69,20 @@ def explained(
     started = time.perf_counter()
     x = as_inputs(x, task)
     valid = task.reader.layout.valid(x)
-    target = task.ready()(x).argmax(1) if target is None else _checked_target(target, len(x), len(task.classes))
-    scores = score(x, valid, target).detach().float().cpu().masked_fill(~valid, 0.0)
+    about = _target(task, x, target, approximate is not None)
+    scores = score(x, valid, about).detach().float().cpu().masked_fill(~valid, 0.0)
     kept = subsets.topk(scores, explainer.k, valid)
+    read = None if approximate is None else approximate(x, kept)
     return Explanation(
         scores=scores,
         kept=kept,
         valid=valid,
-        target=target,
+        target=read if about is None else about,
         origin=_origin(explainer, task, time.perf_counter() - started),
         x=x,
         layout=task.reader.layout,
         classes=task.classes,
-        approximated=None if approximate is None else approximate(x, kept),
+        approximated=read,
     )
 
 
@@ -102,8 +104,10 @@ def as_inputs(x: Inputs, task: Task) -> Inputs:
     return rows
 
 
-def _checked_target(target: Any, n: int, classes: int) -> Tensor:
-    values = torch.as_tensor(target)
+def _target(task: Task, x: Inputs, target: Any, may_be_read: bool) -> Tensor:
+    if target is None:
+        return None if task.model is None and may_be_read else task.ready()(x).argmax(1)  # type: ignore[return-value]
+    n, classes, values = len(x), len(task.classes), torch.as_tensor(target)
     if values.shape != (n,) or values.is_floating_point() or int(values.min()) < 0 or int(values.max()) >= classes:
         raise InputError(f"target must hold {n} class numbers from 0 to {classes - 1}, got shape {tuple(values.shape)}")
     return values.long()

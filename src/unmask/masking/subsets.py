@@ -18,7 +18,8 @@ def topk(scores: Tensor, k: int | Tensor, valid: Tensor) -> Tensor:
 
     `k` may differ by row. An index rule, never a threshold: exactly min(k, valid units) are kept, ties or not.
     """
-    order = scores.masked_fill(~valid, -torch.inf).sort(dim=1, descending=True, stable=True).indices
+    finite = scores.clamp(min=torch.finfo(scores.dtype).min)  # a valid -inf still goes before what is not valid
+    order = finite.masked_fill(~valid, -torch.inf).sort(dim=1, descending=True, stable=True).indices
     rank = torch.arange(scores.shape[1], device=scores.device).expand_as(order)
     place = torch.empty_like(order).scatter_(1, order, rank)
     return (place < counts(valid, k)[:, None]) & valid

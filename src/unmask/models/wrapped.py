@@ -28,6 +28,7 @@ class Wrapped:
     outputs: Literal["probabilities", "logits"]
     removal: str | None = None
     classes: int | None = None
+    labels: tuple[str, ...] = ()  # names of the answer's columns, where the model knows them
     module: nn.Module | None = None
     mask_token: str | None = None
     takes: str = "array"
@@ -51,12 +52,12 @@ class Wrapped:
 
     def _checked(self, rows: Inputs) -> Tensor:
         with torch.no_grad():
-            raw = torch.as_tensor(self.call(self.feed(rows))).detach().float().cpu()
+            raw = _numbers(self.name, self.call(self.feed(rows)))
         _check_shape(self.name, raw, len(rows), self.classes)
         if self.outputs == "logits":
             return raw.softmax(1)
         _check_probabilities(self.name, raw)
-        return raw / raw.sum(1, keepdim=True)
+        return raw.clamp(min=0) / raw.clamp(min=0).sum(1, keepdim=True)
 
     def log_probabilities(self, prepared: Tensor) -> Tensor:
         """(n, classes) log-probabilities of prepared rows, with gradients."""
@@ -80,6 +81,16 @@ def shown(model: Model, removal: Removal, x: Inputs, kept: Tensor) -> Tensor:
 
 def _out_of_memory(error: Exception) -> bool:
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "memory" in str(error).lower()
+
+
+def _numbers(name: str, answer: Any) -> Tensor:
+    try:
+        return torch.as_tensor(answer).detach().float().cpu()
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{name} must answer with an array or tensor (rows, classes), got {type(answer).__name__}; "
+            "wrap a callable that takes the numbers out"
+        ) from error
 
 
 def _check_shape(name: str, raw: Tensor, n: int, classes: int | None) -> None:

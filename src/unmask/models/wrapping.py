@@ -9,6 +9,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from unmask import devices
 from unmask.errors import InputError
 from unmask.masking import check_removal
 from unmask.masking.removals import PAD
@@ -41,21 +42,24 @@ def wrap(
         raise InputError(f"takes must be 'text', 'ids', 'array' or 'frame', got {takes!r}")
     if takes == "ids" and tokenizer is None:
         raise InputError("takes='ids' needs tokenizer=, a callable that turns rows of words into a tensor of ids")
+    if isinstance(model, type):
+        raise InputError(f"wrap takes a fitted model, got the class {model.__name__}; make one of it and fit it first")
     if isinstance(model, nn.Module):
         return _torch(model, takes, tokenizer, outputs, device, removal)
     if callable(getattr(model, "predict_proba", None)):
-        return _scikit(model, takes, removal)
-    if callable(model) and not isinstance(model, type):
-        return _callable(model, takes, outputs, removal)
+        return _scikit(model, takes, tokenizer, removal)
+    if callable(model):
+        return _callable(model, takes, tokenizer, outputs, removal)
     raise InputError(_cannot(model))
 
 
 def _cannot(model: Any) -> str:
+    name = type(model).__name__
+    if hasattr(model, "__sklearn_tags__") and model.__sklearn_tags__().estimator_type == "regressor":
+        return f"{name} predicts numbers: regression is not supported, wrap a classifier"
     if hasattr(model, "predict"):
-        name = type(model).__name__
         return f"{name} has predict but no predict_proba: put it into CalibratedClassifierCV and fit that"
-    what = f"the class {model.__name__}" if isinstance(model, type) else f"a {type(model).__name__}"
-    return f"wrap takes a torch module, a fitted scikit-learn classifier or a callable, got {what}"
+    return f"wrap takes a torch module, a fitted scikit-learn classifier or a callable, got a {name}"
 
 
 def _torch(
@@ -65,7 +69,7 @@ def _torch(
     outputs = outputs or ("logits" if reader is not None else None)
     if outputs not in ("logits", "probabilities"):
         raise InputError("say what the torch module returns: wrap(model, outputs='logits') or outputs='probabilities'")
-    place = _device(device)
+    place = devices.pick(device)
     module = module.to(place).eval()
     prepare = reader.prepare if reader is not None else _preparer(takes, tokenizer)
     return Wrapped(
@@ -95,17 +99,18 @@ def _preparer(takes: Takes | None, tokenizer: Any) -> Callable[[Inputs], Tensor]
     return prepare
 
 
-def _scikit(model: Any, takes: Takes | None, removal: str | None) -> Wrapped:
+def _scikit(model: Any, takes: Takes | None, tokenizer: Any, removal: str | None) -> Wrapped:
     if not hasattr(model, "classes_"):
         raise InputError(f"{type(model).__name__} is not fitted: call its fit before wrap")
     takes = takes or _scikit_takes(model)
     return Wrapped(
         name=type(model).__name__,
         call=model.predict_proba,
-        feed=_FEEDS[takes],
+        feed=tokenizer if takes == "ids" else _FEEDS[takes],
         outputs="probabilities",
         removal=removal,
         classes=len(model.classes_),
+        labels=tuple(map(str, model.classes_)),
         takes=takes,
         batch=8192,
         details={"framework": "scikit-learn"},
@@ -119,17 +124,24 @@ def _scikit_takes(model: Any) -> Takes:
     return "frame" if hasattr(model, "feature_names_in_") else "array"
 
 
-def _callable(function: Callable[[Any], Any], takes: Takes | None, outputs: Any, removal: str | None) -> Wrapped:
+def _callable(
+    function: Callable[[Any], Any], takes: Takes | None, tokenizer: Any, outputs: Any, removal: str | None
+) -> Wrapped:
     name = getattr(function, "__name__", type(function).__name__)
+    feed = tokenizer if takes == "ids" else _FEEDS[takes] if takes else _guessed
     return Wrapped(
         name="callable" if name == "<lambda>" else name,
         call=function,
-        feed=_FEEDS[takes] if takes else lambda rows: _FEEDS["array" if isinstance(rows, Tensor) else "text"](rows),
+        feed=feed,
         outputs=outputs or "probabilities",
         removal=removal,
         takes=takes or "array",
         details={"framework": "callable"},
     )
+
+
+def _guessed(rows: Inputs) -> Any:
+    return _plain_array(rows) if isinstance(rows, Tensor) else _joined(rows)
 
 
 def _plain_array(rows: Inputs) -> Any:
@@ -144,12 +156,7 @@ def _joined(rows: Inputs) -> list[str]:
     return [" ".join(word for word in words if word != PAD) for words in flat]
 
 
-_FEEDS: dict[str, Callable[[Inputs], Any]] = {
-    "text": _joined,
-    "array": _plain_array,
-    "frame": _plain_array,
-    "ids": _joined,
-}
+_FEEDS: dict[str, Callable[[Inputs], Any]] = {"text": _joined, "array": _plain_array, "frame": _plain_array}
 """What each `takes` is fed; frames need the data's column names and are set by `bind`."""
 
 
@@ -165,7 +172,15 @@ def bind(model: Any, data: Dataset, removal: str | None = None) -> Wrapped:
         )
     if wrapped.takes == "frame":
         wrapped = replace(wrapped, feed=data.frames.decode if data.frames is not None else _framer(data.units))
-    return replace(wrapped, classes=len(data.classes))
+    return _ordered(replace(wrapped, classes=len(data.classes)), data.classes)
+
+
+def _ordered(wrapped: Wrapped, classes: tuple[str, ...]) -> Wrapped:
+    """The answer's columns in the order of `classes`, where the model names the same classes in another order."""
+    if wrapped.labels == classes or set(wrapped.labels) != set(classes):
+        return wrapped
+    order, call = [wrapped.labels.index(name) for name in classes], wrapped.call
+    return replace(wrapped, call=lambda rows: call(rows)[:, order], labels=classes)
 
 
 def _framer(columns: tuple[str, ...]) -> Callable[[Tensor], Any]:
@@ -175,11 +190,3 @@ def _framer(columns: tuple[str, ...]) -> Callable[[Tensor], Any]:
         return pandas.DataFrame(rows.numpy(), columns=list(columns))
 
     return decode
-
-
-def _device(name: str) -> torch.device:
-    if name != "auto":
-        return torch.device(name)
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

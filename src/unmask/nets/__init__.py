@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unmask.nets.defaults import default, selector
+from unmask.nets.defaults import ACTIVATIONS, default, selector
 from unmask.nets.images import ImageNet, ImageSelector
 from unmask.nets.reader import Reader, read
 from unmask.nets.sentences import SentenceNet, SentenceSelector
@@ -11,6 +11,7 @@ from unmask.nets.vocabulary import Vocabulary
 from unmask.nets.words import WordBag, WordNet, WordSelector
 
 __all__ = [
+    "ACTIVATIONS",
     "ImageNet",
     "ImageSelector",
     "Reader",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from torch import nn
@@ -13,22 +14,32 @@ from unmask.nets.sentences import SentenceNet, SentenceSelector
 from unmask.nets.tables import TableNet, TableSelector
 from unmask.nets.words import WordNet, WordSelector
 
-__all__ = ["Size", "default", "selector"]
+__all__ = ["ACTIVATIONS", "Activation", "Size", "default", "selector"]
 
 Size = Literal["small", "medium"]
+Activation = Literal["relu", "selu"]
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "selu": nn.SELU}
 
 
 def default(
-    reader: Reader, classes: int, size: Size = "medium", *, sees_mask: bool = False, seed: int = 0
+    reader: Reader,
+    classes: int,
+    size: Size = "medium",
+    *,
+    sees_mask: bool = False,
+    activation: Activation = "relu",
+    seed: int = 0,
 ) -> nn.Module:
     """A maskable classifier for rows as `reader` reads them, its weights drawn from `seed`.
 
-    `sees_mask` tells the network which units are hidden, so that a kept 0 differs from a removed value.
+    `sees_mask` tells the network which units are hidden, so that a kept 0 differs from a removed value; `activation` is
+    that of perceptrons for tables.
     """
     small, kind = size == "small", reader.layout.kind
     with seeds.seeded(seed):
         if kind == "table":
-            return TableNet(reader, classes, (128, 128) if small else (200, 200), sees_mask=sees_mask)
+            hidden = (128, 128) if small else (200, 200)
+            return TableNet(reader, classes, hidden, sees_mask=sees_mask, activation=ACTIVATIONS[activation])
         if kind == "image":
             return ImageNet(reader, classes, *((16, 64) if small else (32, 128)), sees_mask=sees_mask)
         if kind == "words":
@@ -36,10 +47,10 @@ def default(
         return SentenceNet(reader, classes, 50, 50 if small else 100, sees_mask=sees_mask)
 
 
-def selector(reader: Reader, seed: int = 0) -> nn.Module:
+def selector(reader: Reader, *, activation: Activation = "relu", seed: int = 0) -> nn.Module:
     """A network that gives each unit a score, its weights drawn from `seed`."""
-    kinds: dict[str, type[nn.Module]] = {
-        "table": TableSelector,
+    kinds: dict[str, Callable[[Reader], nn.Module]] = {
+        "table": lambda r: TableSelector(r, activation=ACTIVATIONS[activation]),
         "image": ImageSelector,
         "words": WordSelector,
         "sentences": SentenceSelector,

@@ -30,7 +30,8 @@ class Reader:
             return self.vocabulary.encode(x)
         most = max((len(row) for row in x), default=0)
         padded = [sentence for row in x for sentence in [*row, *[[]] * (most - len(row))]]
-        return self.vocabulary.encode(padded).view(len(x), most, -1)
+        ids = self.vocabulary.encode(padded)
+        return ids.view(len(x), most, ids.shape[1])
 
     def valid(self, prepared: Tensor) -> Tensor:
         """(n, d) bool of prepared rows: which units exist."""

@@ -25,7 +25,7 @@ class _SentenceReader(nn.Module):
         words = ids.flatten(0, 1)
         valid = words != END
         features = convolve(self.conv, self.drop(self.embedding(words)) * valid[..., None])
-        return pool_max(features, valid).view(*ids.shape[:2], -1)
+        return pool_max(features, valid).view(*ids.shape[:2], self.conv.out_channels)
 
 
 def _exists(ids: Tensor) -> Tensor:

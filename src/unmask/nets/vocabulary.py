@@ -37,7 +37,7 @@ class Vocabulary:
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        return {word: i for i, word in enumerate(SPECIAL + self.words)}
+        return {word: i for i, word in enumerate(SPECIAL + self.words) if word}
 
     def encode(self, texts: Sequence[Sequence[str]]) -> Tensor:
         """(n, longest) ids; a row's ids do not depend on the other rows, only its padding does."""

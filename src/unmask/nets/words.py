@@ -37,8 +37,8 @@ class WordEmbedding(nn.Module):
         vectors: Tensor = self.table(ids) * shown[..., None]
         if self.hidden is None:
             return vectors
-        absent = ((1 - shown) * (ids != END))[..., None]
-        return torch.addcmul(vectors, self.hidden, absent)
+        absent: Tensor = (1 - shown) * (ids != END)
+        return vectors + absent[..., None] * self.hidden
 
 
 def pool_max(features: Tensor, valid: Tensor) -> Tensor:

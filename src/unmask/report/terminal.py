@@ -25,7 +25,7 @@ COLOURS = {"trust": "bold green", "care": "bold yellow", "reject": "bold red"}
 def summary(findings: Findings) -> Group:
     """Verdicts with the deciding numbers, each beside the random control's, and the reasons below."""
     head = Text.assemble(("task   ", "dim"), findings.task, "\n", ("model  ", "dim"), findings.model)
-    reasons = [_reasons(verdict) for verdict in findings.verdicts]
+    reasons = [_reasons(verdict) for verdict in findings.verdicts if verdict.explanation not in findings.controls]
     return Group(head, "", _table(findings), Text("in brackets: the random control", "dim"), *reasons)
 
 

@@ -1,0 +1,203 @@
+"""One call around any model: batches that split, answers that are checked, hidden units averaged over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from nets.samples import PLAIN, SETS, dataset, values
+from unmask.errors import InputError
+from unmask.masking.removals import make_removal
+from unmask.models import Wrapped, shown, wrap
+from unmask.seeds import generator
+
+BOTH = "; for two classes return both columns, 1 - p and p"
+X = torch.randn(23, 4, generator=generator(0))
+
+
+def linear(x: Tensor) -> Tensor:
+    """Probabilities of two classes from the sum of a row."""
+    p = torch.as_tensor(x).sum(1).sigmoid()
+    return torch.stack([1 - p, p], 1)
+
+
+def answering(answer: Any, **options: Any) -> Wrapped:
+    return Wrapped("made", lambda rows: answer(rows) if callable(answer) else answer, lambda rows: rows, **options)
+
+
+def probabilities(answer: Any) -> Wrapped:
+    return answering(answer, outputs="probabilities")
+
+
+def limited(most: int, error: Callable[[], Exception], seen: list[int]) -> Callable[[Tensor], Tensor]:
+    def call(rows: Tensor) -> Tensor:
+        seen.append(len(rows))
+        if len(rows) > most:
+            raise error()
+        return linear(rows)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError,
+        lambda: RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"),
+        lambda: RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+        lambda: torch.OutOfMemoryError("no room"),
+    ],
+)
+@pytest.mark.parametrize("most", [1, 3, 22])
+def test_a_batch_that_does_not_fit_is_halved(most: int, error: Callable[[], Exception]) -> None:
+    seen: list[int] = []
+    model = answering(limited(most, error, seen), outputs="probabilities", batch=16)
+    torch.testing.assert_close(model(X), linear(X))
+    assert sum(n for n in seen if n <= most) == len(X)
+    seen.clear()
+    model(X)
+    assert max(seen) <= most  # what did not fit once is not tried again
+
+
+def test_one_row_that_does_not_fit_is_an_error() -> None:
+    with pytest.raises(MemoryError):
+        probabilities(limited(0, MemoryError, []))(X)
+
+
+def test_other_errors_come_through() -> None:
+    seen: list[int] = []
+    model = probabilities(limited(2, lambda: RuntimeError("shapes cannot be multiplied"), seen))
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        model(X)
+    assert seen == [23]
+
+
+def test_batches_come_back_in_order() -> None:
+    model = answering(linear, outputs="probabilities", batch=5)
+    torch.testing.assert_close(model(X), linear(X))
+    order = torch.randperm(23, generator=generator(1))
+    torch.testing.assert_close(model(X[order]), linear(X)[order])
+
+
+def test_no_rows_need_no_call() -> None:
+    def refuse(rows: Tensor) -> Tensor:
+        raise AssertionError
+
+    assert answering(refuse, outputs="logits", classes=3)(X[:0]).shape == (0, 3)
+
+
+def test_logits_become_probabilities() -> None:
+    logits = torch.randn(23, 3, generator=generator(2))
+    torch.testing.assert_close(answering(logits, outputs="logits")(X), logits.softmax(1))
+
+
+def test_rows_that_nearly_sum_to_one_are_made_to() -> None:
+    raw = torch.tensor([[0.301, 0.702], [-5e-5, 1.0], [0.5, 0.495]])
+    got = probabilities(raw.double().numpy())(X[:3])
+    assert got.dtype == torch.float32
+    torch.testing.assert_close(got.sum(1), torch.ones(3))
+    assert got[1].tolist() == [0.0, 1.0]
+    torch.testing.assert_close(got[0], raw[0] / raw[0].sum())
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            torch.full((3,), 0.5),
+            f"made must answer 3 rows with shape (3, classes), got (3,){BOTH}",
+        ),
+        (
+            torch.full((3, 1), 0.5),
+            f"made must answer 3 rows with shape (3, classes), got (3, 1){BOTH}",
+        ),
+        (torch.full((2, 2), 0.5), "made must answer 3 rows with shape (3, classes), got (2, 2)"),
+        (torch.full((3, 2, 2), 0.5), "made must answer 3 rows with shape (3, classes), got (3, 2, 2)"),
+        (
+            torch.tensor([[0.5, 0.5], [torch.nan, 0.5], [0.5, 0.5]]),
+            "made answered row 1 of a batch with a value that is not finite; does it take missing values?",
+        ),
+        (
+            torch.tensor([[0.5, 0.5], [0.2, 0.2], [0.5, 0.5]]),
+            "made should return probabilities, but a row sums to 0.4 or holds negative values; "
+            "if these are logits, say wrap(model, outputs='logits')",
+        ),
+        (
+            torch.tensor([[0.5, 0.5], [1.25, -0.25], [0.5, 0.5]]),
+            "made should return probabilities, but a row sums to 1 or holds negative values; "
+            "if these are logits, say wrap(model, outputs='logits')",
+        ),
+        (
+            {"logits": 1},
+            "made must answer with an array or tensor (rows, classes), got dict; "
+            "wrap a callable that takes the numbers out",
+        ),
+        (
+            None,
+            "made must answer with an array or tensor (rows, classes), got NoneType; "
+            "wrap a callable that takes the numbers out",
+        ),
+    ],
+)
+def test_a_wrong_answer_is_one_sentence(answer: Any, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        probabilities(answer)(X[:3])
+    assert str(caught.value) == said
+
+
+def test_a_wrong_number_of_classes_is_said() -> None:
+    with pytest.raises(InputError, match=r"made must answer 23 rows with shape \(23, 3\), got \(23, 2\)"):
+        answering(linear, outputs="probabilities", classes=3)(X)
+
+
+def test_log_probabilities_carry_gradients() -> None:
+    torch.manual_seed(0)
+    module = nn.Linear(4, 3)
+    for outputs, net in (("logits", module), ("probabilities", nn.Sequential(module, nn.Softmax(1)))):
+        model = wrap(net, outputs=outputs, device="cpu")
+        x = X.clone().requires_grad_()
+        log_p = model.log_probabilities(x)
+        torch.testing.assert_close(log_p.exp(), model(X))
+        (grad,) = torch.autograd.grad(log_p[:, 1].sum(), x)
+        p = model(X)
+        torch.testing.assert_close(grad, module.weight[1].detach() - p @ module.weight.detach())
+
+
+def test_a_model_without_gradients_says_so() -> None:
+    with pytest.raises(
+        InputError, match="made gives no gradients: use a method that only calls the model, such as occ"
+    ):
+        probabilities(linear).log_probabilities(X)
+
+
+def test_what_the_report_says() -> None:
+    model = answering(linear, outputs="logits", takes="frame", details={"framework": "mine"})
+    assert model.describe() == {"name": "made", "takes": "frame", "outputs": "logits", "framework": "mine"}
+
+
+def test_hidden_units_are_averaged_over_the_background() -> None:
+    data = dataset(PLAIN, values(PLAIN, 30))
+    removal, model = make_removal("marginal", data, draws=4), probabilities(linear)
+    kept = torch.rand(23, 4, generator=generator(3)) < 0.5
+    by_hand = torch.zeros(23, 2)
+    for fill in removal.fills:
+        for i in range(23):
+            by_hand[i] += linear(torch.where(kept[i], X[i], fill)[None])[0] / 4
+    torch.testing.assert_close(shown(model, removal, X, kept), by_hand)
+
+
+def test_a_fixed_removal_asks_once() -> None:
+    calls: list[Tensor] = []
+
+    def call(rows: Tensor) -> Tensor:
+        calls.append(rows)
+        return linear(rows)
+
+    removal = make_removal("zero", SETS["table"]())
+    kept = torch.rand(23, 4, generator=generator(3)) < 0.5
+    torch.testing.assert_close(shown(probabilities(call), removal, X, kept), linear(X * kept))
+    assert len(calls) == 1

@@ -1,0 +1,120 @@
+"""Words: what is hidden inside a network is what padding hides outside."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from nets.samples import SETS, TEXTS
+from unmask.masking.removals import MASK, PAD, make_removal
+from unmask.nets import Reader, WordBag, WordNet, read
+from unmask.nets.words import WordEmbedding, convolve, pool_max
+from unmask.seeds import generator
+from unmask.training import Recipe, minimize, soft_cross_entropy
+
+DATA = SETS["words"]()
+READER = read(DATA)
+NETS = {
+    "net": lambda: WordNet(READER, 2, 8, 12),
+    "seeing": lambda: WordNet(READER, 2, 8, 12, sees_mask=True),
+    "bag": lambda: WordBag(READER, 2, 8, 12),
+}
+
+
+def random_kept(seed: int = 0) -> Tensor:
+    return (torch.rand(DATA.train.valid.shape, generator=generator(seed)) < 0.5) & DATA.train.valid
+
+
+def trained(name: str) -> nn.Module:
+    """A network after a few steps, when the special rows of its embedding could have moved."""
+    torch.manual_seed(0)
+    net, x, y = NETS[name](), READER.prepare(TEXTS), DATA.train.y
+
+    def loss(x: Tensor, y: Tensor, kept: Tensor, rng: torch.Generator) -> Tensor:
+        return soft_cross_entropy(net(x, kept), y).mean()
+
+    recipe = Recipe(epochs=5, batch=5, rate=0.05, decay=1e-3)
+    minimize({"net": (net, loss)}, (x, y, random_kept(1).float()), recipe)
+    return net.eval()
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_padding_outside_is_hiding_inside(name: str) -> None:
+    net, kept = trained(name), random_kept()
+    (padded,) = make_removal("pad", DATA).versions(TEXTS, kept)
+    inside, outside = net(READER.prepare(TEXTS), kept.float()), net(READER.prepare(padded))
+    torch.testing.assert_close(outside, inside, atol=0, rtol=0)
+    assert not torch.allclose(inside, net(READER.prepare(TEXTS)))
+
+
+def test_a_mask_token_is_a_word_like_others() -> None:
+    torch.manual_seed(0)
+    net = WordNet(READER, 2, 8, 12).eval()
+    hidden, masked = READER.prepare([["soup", PAD]]), READER.prepare([["soup", MASK]])
+    assert not torch.allclose(net(hidden), net(masked))
+
+
+def test_the_bag_is_the_mean_of_what_is_kept() -> None:
+    torch.manual_seed(0)
+    net, x, kept = WordBag(READER, 2, 8, 12).eval(), READER.prepare(TEXTS), random_kept()
+    for i, row in enumerate(x):
+        vectors = [net.embedding.table.weight[row[j]] for j in range(len(row)) if kept[i, j]]
+        mean = torch.stack(vectors).mean(0) if vectors else torch.zeros(8)
+        torch.testing.assert_close(net(x, kept.float())[i], net.head(mean))
+
+
+def test_the_bag_is_blind_to_order_and_the_net_is_not() -> None:
+    torch.manual_seed(0)
+    x = READER.prepare([TEXTS[2]])
+    bag, net = NETS["bag"]().eval(), NETS["net"]().eval()
+    torch.testing.assert_close(bag(x), bag(x.flip(1)))
+    assert not torch.allclose(net(x), net(x.flip(1)), atol=1e-6)
+
+
+def test_the_end_and_hidden_words_are_zero_vectors() -> None:
+    torch.manual_seed(0)
+    embedding = WordEmbedding(READER, 6)
+    assert torch.equal(embedding(torch.tensor([[0, 1]])), torch.zeros(1, 2, 6))
+    assert float(embedding.table.weight.detach().abs().max()) <= 0.05
+    with torch.no_grad():
+        embedding.table.weight[:2] = 7.0  # even had they moved
+    assert torch.equal(embedding(torch.tensor([[0, 1]])), torch.zeros(1, 2, 6))
+
+
+def test_a_seen_hidden_word_is_a_vector_of_its_own() -> None:
+    embedding = WordEmbedding(READER, 3, sees_mask=True)
+    with torch.no_grad():
+        embedding.hidden.copy_(torch.tensor([1.0, 2.0, 3.0]))
+    ids, kept = torch.tensor([[4, 4, 1, 0]]), torch.tensor([[0.0, 0.25, 1.0, 0.0]])
+    hidden, word = embedding.hidden, embedding.table.weight[4]
+    want = torch.stack([hidden, 0.75 * hidden + 0.25 * word, hidden, torch.zeros(3)])[None]
+    torch.testing.assert_close(embedding(ids, kept), want)
+
+
+def test_hidden_words_give_their_vectors_no_gradient() -> None:
+    torch.manual_seed(0)
+    net = WordNet(READER, 2, 8, 12).eval()
+    x, kept = READER.prepare([["kind", "waiter"]]), torch.tensor([[1.0, 0.0]])
+    (grad,) = torch.autograd.grad(net(x, kept).sum(), net.embedding.table.weight)
+    assert float(grad[x[0, 0]].abs().sum()) > 0
+    assert float(grad[x[0, 1]].abs().sum()) == 0
+
+
+def test_pooling_is_the_maximum_over_what_is_there() -> None:
+    features = torch.tensor([[[1.0, 0.0], [3.0, 2.0], [9.0, 9.0]]])
+    assert pool_max(features, torch.tensor([[True, True, False]])).tolist() == [[3.0, 2.0]]
+    assert pool_max(torch.zeros(2, 0, 3), torch.zeros(2, 0, dtype=torch.bool)).tolist() == [[0.0] * 3] * 2
+
+
+def test_a_convolution_slides_over_three_words() -> None:
+    layer = nn.Conv1d(1, 1, 3, padding=1, bias=False)
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor([[[1.0, 10.0, 100.0]]]))
+    assert convolve(layer, torch.tensor([[[1.0], [2.0], [-3.0]]]))[0, :, 0].tolist() == [210.0, 0.0, 0.0]
+    assert convolve(layer, torch.zeros(2, 0, 1)).shape == (2, 0, 1)
+
+
+def test_a_reader_without_words_is_refused() -> None:
+    with pytest.raises(TypeError, match="needs a reader with a vocabulary"):
+        WordEmbedding(Reader(DATA.layout, torch.empty(0), torch.empty(0)), 3)
