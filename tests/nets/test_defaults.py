@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from nets.samples import ARRAYS, REVIEWS, SETS, TEXTS
-from unmask.nets import Reader, WordBag, default, read, selector
+from unmask.nets import ACTIVATIONS, Reader, WordBag, default, read, selector
+from unmask.nets.defaults import Activation
 from unmask.seeds import generator, seeded
 from unmask.types import Inputs
 
@@ -254,7 +255,7 @@ def test_a_seed_fixes_the_weights_and_leaves_the_global_state(name: str, build: 
 @pytest.mark.parametrize("name", SETS)
 def test_another_seed_gives_other_weights(name: str) -> None:
     reader = read(SETS[name]())
-    for make in (lambda seed: default(reader, CLASSES, seed=seed), lambda seed: selector(reader, seed)):
+    for make in (lambda seed: default(reader, CLASSES, seed=seed), lambda seed: selector(reader, seed=seed)):
         first, second = list(make(0).parameters()), list(make(1).parameters())
         assert not all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
 
@@ -266,3 +267,11 @@ def test_small_is_smaller(name: str) -> None:
         sum(p.numel() for p in default(reader, CLASSES, size).parameters()) for size in ("small", "medium")
     )
     assert small < medium
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_perceptrons_for_tables_take_an_activation(activation: Activation) -> None:
+    reader = read(SETS["table"]())
+    for net in (default(reader, CLASSES, activation=activation), selector(reader, activation=activation)):
+        found = {type(module) for module in net.modules()} & set(ACTIVATIONS.values())
+        assert found == {ACTIVATIONS[activation]}

@@ -29,8 +29,8 @@ DRAWS = {"k-hot": relax.k_hot, "gumbel-topk": relax.gumbel_topk}
 class L2X:
     """`draw`: the paper's relaxed k-hot, or straight-through Gumbel top-k; `approximator` "bag": the paper's for words.
 
-    `activation` is that of the perceptrons for tables: the paper takes SELU for two of its synthetic tasks. The epoch is
-    chosen by how often the approximator, shown hard selections of validation rows, agrees with the model.
+    `activation` is that of the perceptrons for tables: the paper takes SELU for two of its synthetic tasks. The epoch
+    is chosen by how often the approximator, shown hard selections of validation rows, agrees with the model.
     """
 
     k: int

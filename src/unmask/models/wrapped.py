@@ -85,12 +85,13 @@ def _out_of_memory(error: Exception) -> bool:
 
 def _numbers(name: str, answer: Any) -> Tensor:
     try:
-        return torch.as_tensor(answer).detach().float().cpu()
+        raw = torch.as_tensor(answer)
     except (RuntimeError, TypeError, ValueError) as error:
         raise InputError(
             f"{name} must answer with an array or tensor (rows, classes), got {type(answer).__name__}; "
             "wrap a callable that takes the numbers out"
         ) from error
+    return raw.detach().float().cpu()
 
 
 def _check_shape(name: str, raw: Tensor, n: int, classes: int | None) -> None:

@@ -52,7 +52,8 @@ def convolve(layer: nn.Conv1d, vectors: Tensor) -> Tensor:
     """ReLU of a convolution over positions, (n, words, e) -> (n, words, f)."""
     if vectors.shape[1] == 0:
         return vectors.new_zeros(len(vectors), 0, layer.out_channels)
-    return layer(vectors.transpose(1, 2)).transpose(1, 2).relu()
+    found: Tensor = layer(vectors.transpose(1, 2))
+    return found.transpose(1, 2).relu()
 
 
 class WordNet(nn.Module):
