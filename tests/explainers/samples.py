@@ -1,0 +1,73 @@
+"""Small tasks of every kind with three classes, a quickly trained model for each, and short recipes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+
+from unmask.api import train_model
+from unmask.data.own import dataset
+from unmask.explainers import METHODS, make
+from unmask.models import Wrapped
+from unmask.seeds import generator
+from unmask.training import Recipe
+from unmask.types import Dataset
+
+KINDS = ("table", "image", "words", "sentences")
+K = 3
+SHORT = Recipe(epochs=2, batch=16, rate=1e-3)
+GROUPS = {"colour": [0, 1], "age": [2], "place": [3, 5], "pulse": [4], "height": [6]}
+NOUNS = ("soup", "tea", "bread", "rice", "fish")
+MOODS = (("good", "fine"), ("bad", "poor"), ("dear", "late"))
+ROWS = 45
+
+
+def _words() -> list[list[str]]:
+    """Texts of one to seven words, one of which tells the class; some are shorter than K."""
+    rows = []
+    for i in range(ROWS):
+        nouns = [NOUNS[(i * step + step) % len(NOUNS)] for step in range(1, 1 + i % 7)]
+        rows.append([*nouns[: i % 3], MOODS[i % 3][i % 2], *nouns[i % 3 :]])
+    return rows
+
+
+def _inputs(kind: str) -> Any:
+    label, rng = torch.arange(ROWS) % 3, generator(5)
+    if kind == "words":
+        return _words()
+    if kind == "sentences":
+        return [[[word, "here"], ["so"]] * (1 + i % 3) for i, row in enumerate(_words()) for word in row[:1]]
+    if kind == "table":
+        x = 2.0 + 3.0 * torch.randn(ROWS, 7, generator=rng)
+        x[:, 2] += 4.0 * label
+        return x
+    x = torch.rand(ROWS, 1, 6, 6, generator=rng)
+    x[torch.arange(ROWS), 0, 1 + label, 2] += 2.0
+    return x
+
+
+@cache
+def task(kind: str) -> Dataset:
+    groups = GROUPS if kind == "table" else None
+    return dataset(_inputs(kind), [f"class {i % 3}" for i in range(ROWS)], kind=kind, groups=groups)
+
+
+@cache
+def model(kind: str) -> Wrapped:
+    return train_model(task(kind), recipe=SHORT)
+
+
+def unfitted(method: str, k: Any = K, removal: str | None = None) -> Any:
+    """The method with a short recipe where it learns."""
+    made = make(method, k, removal)
+    return make(method, k, removal, {"recipe": SHORT}) if hasattr(made, "recipe") else made
+
+
+@cache
+def fitted(method: str, kind: str) -> Any:
+    return unfitted(method).fit(model(kind), task(kind))
+
+
+LEARNED = tuple(name for name in METHODS if hasattr(make(name, 1), "approximator"))
