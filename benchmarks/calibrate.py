@@ -10,7 +10,6 @@ from typing import Any
 
 from common import Record, rounded
 from liars import Known, counted, fixed, half_time, outstanding, random_units
-
 from unmask import api
 from unmask.data import load
 from unmask.types import Dataset, Findings

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import Any
 
 from common import Record, rounded
-
 from unmask import api
 from unmask.data import load
 

@@ -8,15 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from unmask import nets, seeds
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
-from unmask.errors import InputError
+from unmask.errors import InputError, unknown
 from unmask.explainers import METHODS, make
 from unmask.explainers.saving import load as load_explainer
 from unmask.masking import check_removal, subsets
+from unmask.masking.controls import CONTROLS
 from unmask.models import Wrapped, bind, wrap
 from unmask.report import Report
 from unmask.training import Recipe, fit_classifier
@@ -73,26 +75,40 @@ def audit(
     Arrays and Explanations are aligned to `data[split]`; arrays hold scores toward the predicted class and need `k`.
     `n` rows are drawn. With `resume`, finished checks are kept in that file until the audit is complete.
     """
-    if not explanations:
-        raise InputError('nothing to audit: give at least one explanation, such as {"ig": "integrated-gradients"}')
     if removal is not None:
         check_removal(removal, data.kind)
     wrapped = bind(model, data, removal)
-    size = _common_k(explanations, k, data)
+    _check_given(explanations, wrapped)
+    size = _common_k(explanations, k, data, split)
+    if n < 2:
+        raise InputError(f"n is the number of rows to audit and must be at least 2, got {n}")
     settings = Settings(k=size, split=split, n=n, removal=removal, seed=seed)
     given = {name: _resolve(name, thing, wrapped, data, settings) for name, thing in explanations.items()}
     return Report(run(wrapped, data, given, settings, resume=None if resume is None else Path(resume), say=say))
 
 
-def _common_k(explanations: Mapping[str, Any], k: int | None, data: Dataset) -> int:
+def _check_given(explanations: Mapping[str, Any], model: Wrapped) -> None:
+    """Refuse what cannot be audited, before anything is fitted."""
+    if not isinstance(explanations, Mapping) or not explanations:
+        raise InputError('nothing to audit: give at least one explanation, such as {"ig": "integrated-gradients"}')
+    for name, thing in explanations.items():
+        if name in CONTROLS:
+            raise InputError(f"{name!r} is a control that every audit has; leave it out, or give it another name")
+        if isinstance(thing, str) and thing not in METHODS:
+            raise unknown("method", thing, METHODS)
+        if isinstance(thing, str) and METHODS[thing].needs_gradients and model.module is None:
+            raise InputError(f"{thing} needs gradients, but {model.name} gives none; try 'occlusion' or 'l2x'")
+
+
+def _common_k(explanations: Mapping[str, Any], k: int | None, data: Dataset, split: str) -> int:
     """The number of units the controls keep: `k`, or what the explanations themselves keep."""
     found = [thing.k for thing in explanations.values() if isinstance(getattr(thing, "k", None), int)]
     found += [int(t.kept.sum(1).max()) for t in explanations.values() if isinstance(t, Explanation)]
     if k is None and not found:
         raise InputError("say how many units an explanation keeps: audit(..., k=10)")
     chosen = k if k is not None else max(found)
-    d = data.test.valid.shape[1]
-    if not 1 <= chosen <= d:
+    d = data[split].valid.shape[1]
+    if isinstance(chosen, bool) or not isinstance(chosen, int) or not 1 <= chosen <= d:
         raise InputError(f"k must be a whole number from 1 to {d} (a row of {data.name} has {d} units), got {chosen!r}")
     return chosen
 
@@ -101,7 +117,8 @@ def _resolve(name: str, thing: Any, model: Wrapped, data: Dataset, settings: Set
     if isinstance(thing, str):
         fitted: Explainer = fit(model, data, settings.k, method=thing, removal=settings.removal, seed=settings.seed)
         return fitted
-    if isinstance(thing, Explanation) or (hasattr(thing, "explain") and hasattr(thing, "fit")):
+    asked = hasattr(thing, "explain") and hasattr(thing, "fit") and not isinstance(thing, type)
+    if isinstance(thing, Explanation) or asked:
         return thing  # type: ignore[no-any-return]
     return _from_scores(name, thing, model, data, settings)
 
@@ -109,8 +126,9 @@ def _resolve(name: str, thing: Any, model: Wrapped, data: Dataset, settings: Set
 def _from_scores(name: str, scores: Any, model: Wrapped, data: Dataset, settings: Settings) -> Explanation:
     split = data[settings.split]
     try:
-        values = torch.as_tensor(scores, dtype=torch.float32)
-    except (TypeError, ValueError) as error:
+        values = torch.as_tensor(scores if isinstance(scores, torch.Tensor) else np.array(scores, dtype=np.float32))
+        values = values.detach().float().cpu()
+    except (RuntimeError, TypeError, ValueError) as error:
         raise InputError(
             f"{name!r} must be an explainer, an Explanation, a method's name or an array of scores"
         ) from error

@@ -24,12 +24,16 @@ MOODS = (("good", "fine"), ("bad", "poor"), ("dear", "late"))
 ROWS = 45
 
 
+def _mood(i: int) -> str:
+    return MOODS[i % 3][i // 3 % 2]
+
+
 def _words() -> list[list[str]]:
     """Texts of one to seven words, one of which tells the class; some are shorter than K."""
     rows = []
     for i in range(ROWS):
         nouns = [NOUNS[(i * step + step) % len(NOUNS)] for step in range(1, 1 + i % 7)]
-        rows.append([*nouns[: i % 3], MOODS[i % 3][i % 2], *nouns[i % 3 :]])
+        rows.append([*nouns[: i % 3], _mood(i), *nouns[i % 3 :]])
     return rows
 
 
@@ -38,7 +42,7 @@ def _inputs(kind: str) -> Any:
     if kind == "words":
         return _words()
     if kind == "sentences":
-        return [[[word, "here"], ["so"]] * (1 + i % 3) for i, row in enumerate(_words()) for word in row[:1]]
+        return [[[NOUNS[j % 5], "was", "here"][: 1 + j % 3] for j in range(i % 5)] + [[_mood(i)]] for i in range(ROWS)]
     if kind == "table":
         x = 2.0 + 3.0 * torch.randn(ROWS, 7, generator=rng)
         x[:, 2] += 4.0 * label
@@ -56,7 +60,7 @@ def task(kind: str) -> Dataset:
 
 @cache
 def model(kind: str) -> Wrapped:
-    return train_model(task(kind), recipe=SHORT)
+    return train_model(task(kind), recipe=Recipe(epochs=15, batch=8, rate=1e-2))
 
 
 def unfitted(method: str, k: Any = K, removal: str | None = None) -> Any:
@@ -70,4 +74,4 @@ def fitted(method: str, kind: str) -> Any:
     return unfitted(method).fit(model(kind), task(kind))
 
 
-LEARNED = tuple(name for name in METHODS if hasattr(make(name, 1), "approximator"))
+READS_ITSELF = tuple(name for name in METHODS if hasattr(make(name, 1), "approximator"))

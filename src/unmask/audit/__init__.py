@@ -78,14 +78,14 @@ CHECKS: dict[str, Check] = {
         "smuggling:reading",
         "smuggling",
         "higher",
-        "How often a neutral judge, trained on masks that know nothing, finds the answer in the values shown.",
+        "How often neutral judges, trained on masks that know nothing, find the answer in the values shown.",
         "after Jethani et al. 2021",
     ),
     "eval-x": Check(
         "smuggling:eval_x",
         "smuggling",
         "higher",
-        "How often a judge trained on purely random masks finds the answer in the values shown.",
+        "How often judges trained on purely random masks find the answer in the values shown.",
         "Jethani et al. 2021",
     ),
     "mask-only": Check(

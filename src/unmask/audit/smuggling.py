@@ -21,7 +21,7 @@ from unmask.masking import subsets
 
 __all__ = ["approximator_gap", "encoding_gain", "encoding_share", "eval_x", "mask_only", "reading"]
 
-SEEDS = 3  # pairs of judges where training rows can be explained
+SEEDS = 3  # judges of one kind, or pairs of judges where training rows can be explained
 FOLDS = 5  # cross-fitting where only the audited rows have an explanation
 TELLS = 0.1  # an explanation tells something when it tells this share of the answer's entropy
 
@@ -46,13 +46,13 @@ def tells(case: Case, total: Tensor) -> bool:
 
 
 def reading(case: Case, subject: Subject) -> Values:
-    """1 where the neutral judge, shared by all explanations, finds the target in the values shown."""
-    return _found(case, case.once("neutral", lambda: _neutral(case)), subject)
+    """1 where the neutral judges, shared by all explanations, find the target in the values shown."""
+    return _found(case, case.once("neutral", lambda: _panel(case, _lent_masks(case), "neutral")), subject)
 
 
 def eval_x(case: Case, subject: Subject) -> Values:
-    """1 where a judge trained on random masks only finds the target in the values shown. Jethani et al. 2021."""
-    return _found(case, case.once("eval-x", lambda: _trained(case, mixed_sizes(case.k), "eval-x")), subject)
+    """1 where judges trained on random masks only find the target in the values shown. Jethani et al. 2021."""
+    return _found(case, case.once("eval-x", lambda: _panel(case, mixed_sizes(case.k), "eval-x")), subject)
 
 
 def mask_only(case: Case, subject: Subject) -> Values:
@@ -144,8 +144,8 @@ def _own(rows: Rows) -> Tensor:
     return rows.kept
 
 
-def _neutral(case: Case) -> Judge:
-    """One judge for all explanations: half uniform k-subsets, half their own masks put on other rows."""
+def _lent_masks(case: Case) -> Draw:
+    """The law of the neutral judges: half uniform k-subsets, half the masks of all explanations put on other rows."""
     bank = [(s.train or s.explanation) for s in case.subjects]
 
     def draw(valid: Tensor, rng: torch.Generator) -> Tensor:
@@ -155,17 +155,23 @@ def _neutral(case: Case) -> Judge:
         half = torch.rand(len(valid), 1, generator=rng) < 0.5
         return torch.where(half, subsets.uniform(valid, case.k, rng), lent)
 
-    return _trained(case, draw, "neutral")
+    return draw
 
 
-def _trained(case: Case, draw: Draw, label: str) -> Judge:
-    seed = seeds.derive(case.seed, label)
-    net = judge_net(case.reader, len(case.data.classes), seed)
-    return train_judge(net, case.train, case.validation, draw, replace(RECIPE, seed=seed))
+def _panel(case: Case, draw: Draw, label: str) -> list[Judge]:
+    """Judges that differ in their seed only: where nothing can be read, the side one of them falls on is luck."""
+    judges = []
+    for repeat in range(SEEDS):
+        seed = seeds.derive(case.seed, label, repeat)
+        net = judge_net(case.reader, len(case.data.classes), seed)
+        judges.append(train_judge(net, case.train, case.validation, draw, replace(RECIPE, seed=seed)))
+    return judges
 
 
-def _found(case: Case, judge: Judge, subject: Subject) -> Values:
-    return Values((judge.log_probabilities(case.prepared, subject.kept).argmax(1) == case.target).float())
+def _found(case: Case, panel: list[Judge], subject: Subject) -> Values:
+    """(n,) the share of the panel that finds the target."""
+    right = [judge.log_probabilities(case.prepared, subject.kept).argmax(1) == case.target for judge in panel]
+    return Values(torch.stack(right).float().mean(0))
 
 
 def _prior(case: Case) -> Tensor:

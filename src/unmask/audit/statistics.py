@@ -20,23 +20,28 @@ class Bootstrap:
 
     def __init__(self, n: int, seed: int) -> None:
         rng = seeds.generator(seeds.derive(seed, "bootstrap"))
-        drawn = torch.randint(n, (RESAMPLES, n), generator=rng)
-        self.counts = torch.zeros(RESAMPLES, n).scatter_add_(1, drawn, torch.ones(RESAMPLES, n))
+        self.counts = torch.empty(RESAMPLES, n, dtype=torch.int16)
+        for row in self.counts:
+            row.copy_(torch.bincount(torch.randint(n, (n,), generator=rng), minlength=n))
 
     def means(self, values: Tensor, weight: Tensor | None = None) -> Tensor:
         """(RESAMPLES,) weighted means; examples without a value (nan) are left out."""
         weight = torch.ones_like(values) if weight is None else weight
-        weight = torch.where(values.isnan(), 0.0, weight)
-        return (self.counts @ (weight * values.nan_to_num())) / (self.counts @ weight).clamp(min=1e-12)
+        weight = torch.where(values.isnan(), 0.0, weight).double()
+        pair = torch.stack([weight * values.double().nan_to_num(), weight], 1)  # (n, 2)
+        sums = torch.cat([part.double() @ pair for part in self.counts.split(200)])
+        return sums[:, 0] / sums[:, 1].clamp(min=1e-12)
 
     def interval(self, values: Tensor, over: Tensor | None = None) -> tuple[float, float, float]:
         """Mean (or ratio of means) with its percentile interval; nan where there is no value at all."""
         if bool(values.isnan().all()):
             return (float("nan"),) * 3
         drawn = self.means(values) if over is None else self.means(values) / self.means(over)
-        value = float(values.nanmean()) if over is None else float(values.mean() / over.mean())
+        value = (
+            float(values.double().nanmean()) if over is None else float(values.double().mean() / over.double().mean())
+        )
         tail = (1 - LEVEL) / 2
-        low, high = torch.quantile(drawn, torch.tensor([tail, 1 - tail])).tolist()
+        low, high = torch.quantile(drawn, torch.tensor([tail, 1 - tail], dtype=drawn.dtype)).tolist()
         return value, low, high
 
     def p_above(self, difference: Tensor, weight: Tensor | None = None) -> float:

@@ -78,7 +78,7 @@ def _cost(model: Wrapped, data: Dataset, given: Mapping[str, object], settings: 
     return (
         f"auditing {len(given)} explanations and {len(CONTROLS)} controls on {rows} rows: about "
         f"{rows * (1 + 2 * total) + judged:,} model answers, {total * judged:,} further rows explained for the judges, "
-        f"{6 * total + 2} judges trained"
+        f"{6 * total + 6} judges trained"
     )
 
 

@@ -4,19 +4,44 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["main"]
+__all__ = ["StoppedError", "main"]
+
+INTERRUPTED = 130  # what a shell expects of a command that Ctrl-C has ended
+
+
+class StoppedError(Exception):
+    """Ctrl-C where something is kept; the text says what."""
 
 
 def main() -> None:
     """Run the command line: a user's mistake is one line and exit code 2, Ctrl-C is exit code 130."""
-    from unmask.cli.app import app
     from unmask.errors import UnmaskError
 
     try:
-        app()
-    except UnmaskError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        from unmask.cli.app import app
+
+        code = app(standalone_mode=False) or 0
+    except (UnmaskError, OSError) as error:
+        _leave(f"error: {error}", 2)
+    except StoppedError as stop:
+        _leave(f"stopped: {stop}", INTERRUPTED)
     except KeyboardInterrupt:
-        print("stopped; finished checks are kept: run the same command again to go on", file=sys.stderr)
-        sys.exit(130)
+        code = INTERRUPTED
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # the parser's own errors have it; all others are faults of ours
+            raise
+        _leave(f"error: {error.format_message().rstrip('.')}{_where_to_look(error)}", 2)
+    if code == INTERRUPTED:
+        _leave("stopped before the work was done", INTERRUPTED)
+    sys.exit(code)
+
+
+def _where_to_look(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    return "" if context is None else f"; see: {context.command_path} --help"
+
+
+def _leave(text: str, code: int) -> None:
+    """Say one line on standard error, and go."""
+    print(" ".join(text.split()), file=sys.stderr)
+    sys.exit(code)

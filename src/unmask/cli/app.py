@@ -1,169 +1,237 @@
-"""The commands and their options."""
+"""The commands: what goes in, what comes out, an example of each."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from unmask.audit import CHECKS
+from unmask.cli.options import (
+    DataOption,
+    JsonOption,
+    KindOption,
+    KOption,
+    LabelOption,
+    MethodOption,
+    ModelOption,
+    OutputsOption,
+    RemovalOption,
+    ReportOption,
+    SeedOption,
+    SplitOption,
+    TakesOption,
+    TaskOption,
+    TextOption,
+    offered,
+)
 from unmask.data import DATASETS
 from unmask.explainers import METHODS
-from unmask.masking import REMOVALS
 
 __all__ = ["app"]
 
 app = typer.Typer(
     name="unmask",
-    help="Explain machine-learning models by selection, and audit any explanation: is it enough, is it needed, does "
-    "the mask smuggle the answer? Start with: unmask demo",
-    no_args_is_help=True,
+    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def _starting(names: Any) -> Any:
-    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+def _examples(*commands: str) -> str:
+    return "\n\n".join(["For example:", *commands])
 
 
-ModelOption = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        help="What to explain: 'package.module:name' (a model, or a function without arguments that returns one; the "
-        "current folder is searched too), or 'reference' to train a small model on the data.",
-    ),
-]
-DataOption = Annotated[
-    str,
-    typer.Option(
-        "--data",
-        help="A file (csv, jsonl, parquet, npz) or a data set's name; see: unmask data.",
-        autocompletion=_starting(DATASETS),
-    ),
-]
-LabelOption = Annotated[str | None, typer.Option("--label", help="The column that holds the class.")]
-TextOption = Annotated[str | None, typer.Option("--text", help="The column that holds the text, for texts.")]
-KOption = Annotated[int, typer.Option("--k", help="How many units an explanation keeps in each row.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Same seed, same result.")]
-RemovalOption = Annotated[
-    str | None,
-    typer.Option(
-        "--removal", help="How hidden units are hidden; see the table below.", autocompletion=_starting(REMOVALS)
-    ),
-]
-OutputsOption = Annotated[
-    str | None, typer.Option("--outputs", help="What a torch model returns: 'logits' or 'probabilities'.")
-]
-MethodOption = Annotated[str, typer.Option("--method", help="See: unmask methods.", autocompletion=_starting(METHODS))]
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib import metadata
+
+        typer.echo(f"unmask {metadata.version('unmask')}")
+        raise typer.Exit
 
 
-@app.command()
+@app.callback(
+    invoke_without_command=True,
+    epilog=_examples("unmask demo", "unmask audit --model reference --data tumours --k 4 --method occlusion"),
+)
+def start(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Explain what a model looks at, and find out whether an explanation can be trusted.
+
+    An explanation keeps the few inputs that matter. The audit asks:
+    is it enough, is it needed, does the choice itself smuggle the answer?
+    Every number stands beside that of random choices.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command(epilog=_examples("unmask demo", "unmask demo --task reviews --out tour"))
 def demo(
-    task: Annotated[str, typer.Option(help="digits (images), reviews (words) or tumours (a table).")] = "digits",
-    out: Annotated[Path, typer.Option(help="Folder for report.html and report.json.")] = Path("."),
+    task: TaskOption = "digits",
+    out: ReportOption = Path("."),
     seed: SeedOption = 0,
 ) -> None:
-    """The whole job on embedded data: train a model, explain it five ways, one of them a liar, and audit them all."""
+    """See the whole job on embedded data, one of the explainers being a liar.
+
+    Trains a model, explains it in several ways and audits them all.
+    Needs no file and no network. Prints a verdict on each explanation;
+    writes report.html (open it in a browser) and report.json.
+    """
     from unmask.cli.demo import run_demo
 
     run_demo(task, out, seed)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "unmask fit --model reference --data tumours --k 4 --out selector",
+        "unmask fit --model my:forest --data loans.csv --label paid --k 3 --out loans",
+    )
+)
 def fit(
     model: ModelOption,
     data: DataOption,
     k: KOption,
-    out: Annotated[Path, typer.Option(help="Folder to save the explainer in.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the explainer is saved.")],
     method: MethodOption = "l2x",
     label: LabelOption = None,
     text: TextOption = None,
+    kind: KindOption = None,
     outputs: OutputsOption = None,
+    takes: TakesOption = None,
     removal: RemovalOption = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Fit an explainer to a model and save it."""
-    from unmask.cli.steps import fit_step, task_from
+    """Fit an explainer to a model and save it.
 
-    task = task_from(model, data, label, text, outputs, seed)
-    fit_step(task, method, k, removal, out)
+    In go a model and data like those it was trained on. Out comes a folder
+    for 'unmask explain' and 'unmask audit'; the model is not saved in it.
+    """
+    from unmask.cli.sources import Source
+    from unmask.cli.steps import fit_step
+
+    fit_step(Source(model, data, label, text, kind, outputs, takes, seed), method, k, removal, out)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "unmask explain selector --model reference --data tumours",
+        "unmask explain loans --model my:forest --data loans.csv --label paid --show 9",
+    )
+)
 def explain(
-    explainer: Annotated[Path, typer.Argument(help="Folder written by: unmask fit.")],
+    explainer: Annotated[Path, typer.Argument(metavar="EXPLAINER", help="Folder written by: unmask fit.")],
     model: ModelOption,
     data: DataOption,
     label: LabelOption = None,
     text: TextOption = None,
+    kind: KindOption = None,
     outputs: OutputsOption = None,
-    split: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
-    show: Annotated[int, typer.Option(help="How many rows to draw in the terminal.")] = 3,
-    out: Annotated[Path | None, typer.Option(help="Write scores and kept units as JSON.")] = None,
+    takes: TakesOption = None,
+    split: SplitOption = "test",
+    show: Annotated[int, typer.Option(metavar="N", help="How many rows to draw.")] = 3,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all rows as JSON.")] = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Explain rows with a fitted explainer: draw some, write all."""
-    from unmask.cli.steps import explain_step, task_from
+    """Explain rows with a saved explainer: draw some, write all.
 
-    explain_step(task_from(model, data, label, text, outputs, seed), explainer, split, show, out)
+    In go the folder, the model and data. Blue speaks for the class the model
+    predicts, orange against it; what is kept stands out. The JSON holds
+    scores, kept (numbers of units) and target, one entry for each row.
+    """
+    from unmask.cli.sources import Source
+    from unmask.cli.steps import explain_step
+
+    explain_step(Source(model, data, label, text, kind, outputs, takes, seed), explainer, split, show, out)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "unmask audit --model reference --data tumours --k 4 --method l2x",
+        "unmask audit --model my:net --outputs logits --data x.npz --k 9 --scores s.npy",
+    )
+)
 def audit(
     model: ModelOption,
     data: DataOption,
     k: KOption,
     method: Annotated[
         list[str] | None,
-        typer.Option("--method", help="A method to fit and audit; may be repeated.", autocompletion=_starting(METHODS)),
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="A method to fit and audit; may be repeated. See: unmask methods.",
+            autocompletion=offered(METHODS),
+        ),
     ] = None,
-    explainer: Annotated[list[Path] | None, typer.Option(help="A saved explainer; may be repeated.")] = None,
+    explainer: Annotated[
+        list[Path] | None, typer.Option(metavar="FOLDER", help="A saved explainer; may be repeated.")
+    ] = None,
     scores: Annotated[
         list[Path] | None,
-        typer.Option(help="An .npy file of scores, one row for each row of the split; may be repeated."),
+        typer.Option(metavar="FILE", help="Scores made elsewhere, an .npy file (rows, units); may be repeated."),
     ] = None,
     label: LabelOption = None,
     text: TextOption = None,
+    kind: KindOption = None,
     outputs: OutputsOption = None,
+    takes: TakesOption = None,
     removal: RemovalOption = None,
-    split: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
-    rows: Annotated[int, typer.Option(help="How many rows are drawn for the audit.")] = 500,
-    out: Annotated[Path, typer.Option(help="Folder for report.html and report.json.")] = Path("."),
+    split: SplitOption = "test",
+    rows: Annotated[int, typer.Option(metavar="N", help="How many rows are drawn for the audit.")] = 500,
+    out: ReportOption = Path("."),
     seed: SeedOption = 0,
 ) -> None:
-    """Audit explanations of your model: methods by name, saved explainers, or scores made elsewhere."""
-    from unmask.cli.steps import AuditRequest, audit_step, task_from
+    """Audit explanations of your model: methods by name, saved explainers, scores made elsewhere.
 
-    task = task_from(model, data, label, text, outputs, seed)
-    given = AuditRequest(method or [], explainer or [], scores or [], k, split, rows, removal)
-    audit_step(task, given, out)
+    Prints a verdict on each, trust, care or reject, with the reasons;
+    writes report.html and report.json.
 
+    Scores belong to the rows of the split, in its order. In Python it is:
+    unmask.data.read("loans.csv", label="paid", seed=0).test
 
-@app.command()
-def methods() -> None:
-    """What can explain: name, one line, paper."""
-    from unmask.cli.tables import method_table, show_table
+    After Ctrl-C the same command goes on where it stopped.
+    """
+    from unmask.cli.sources import Source
+    from unmask.cli.steps import AuditRequest, audit_step
 
-    show_table(method_table(METHODS))
-
-
-@app.command()
-def checks() -> None:
-    """What the audit measures: name, direction, one line, paper."""
-    from unmask.cli.tables import check_table, show_table
-
-    show_table(check_table(CHECKS))
+    source = Source(model, data, label, text, kind, outputs, takes, seed)
+    audit_step(source, AuditRequest(method or [], explainer or [], scores or [], k, split, rows, removal), out)
 
 
-@app.command()
+@app.command(epilog=_examples("unmask methods", "unmask methods --json"))
+def methods(json: JsonOption = False) -> None:
+    """List what can explain: name, one line, paper, and whether it needs a torch model."""
+    from unmask.cli.tables import method_rows, show_rows
+
+    show_rows(method_rows(METHODS), json)
+
+
+@app.command(epilog=_examples("unmask checks", "unmask checks --json"))
+def checks(json: JsonOption = False) -> None:
+    """List what the audit measures: name, which direction is better, one line, paper."""
+    from unmask.cli.tables import check_rows, show_rows
+
+    show_rows(check_rows(CHECKS), json)
+
+
+@app.command(epilog=_examples("unmask data", "unmask data info reviews", "unmask data list --json"))
 def data(
-    action: Annotated[str, typer.Argument(help="list, or info.")] = "list",
-    name: Annotated[str, typer.Argument(help="With info: a data set.", autocompletion=_starting(DATASETS))] = "",
+    action: Annotated[
+        str, typer.Argument(metavar="list|info", help="All, or one.", autocompletion=offered(["list", "info"]))
+    ] = "list",
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="With info: the data set.", autocompletion=offered(DATASETS))
+    ] = "",
+    json: JsonOption = False,
 ) -> None:
-    """Data sets: where they come from and whether they are on this machine."""
+    """List data sets: what they are and whether they are on this machine; or tell all about one."""
     from unmask.cli.tables import data_step
 
-    data_step(action, name)
+    data_step(action, name, json)

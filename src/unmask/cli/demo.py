@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unmask import api
-from unmask.cli.steps import console, finish
+from unmask.cli.sources import UserTask
+from unmask.cli.steps import audited, check_place, finish, tell
 from unmask.data import load
 from unmask.errors import unknown
 from unmask.training import Recipe
 
-__all__ = ["TASKS", "Tour", "run_demo"]
+__all__ = ["TOURS", "Tour", "run_demo"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Tour:
     methods: tuple[str, ...] = ("integrated-gradients", "occlusion", "l2x", "sequential", "cheater")
 
 
-TASKS = {
+TOURS = {
     "digits": Tour(8, "hand-written digits of 64 pixels; an explanation keeps 8"),
     "reviews": Tour(
         3, "generated beer reviews; an explanation keeps 3 words", ("integrated-gradients", "l2x", "cheater")
@@ -34,15 +35,15 @@ TASKS = {
 
 def run_demo(task: str, out: Path, seed: int) -> None:
     """Train a model, fit explainers among which a deliberate cheater, audit all, print and write the report."""
-    if task not in TASKS:
-        raise unknown("demo task", task, TASKS)
-    tour, screen = TASKS[task], console()
-    screen.print(f"[bold]{task}[/]: {tour.line}")
+    if task not in TOURS:
+        raise unknown("demo task", task, TOURS)
+    check_place(out)
+    tour = TOURS[task]
+    tell(f"{task}: {tour.line}")
     data = load(task, seed=seed)
     model = api.train_model(data, seed=seed, recipe=Recipe(epochs=40, patience=5, seed=seed))
     right = model.details["test accuracy"]
-    screen.print(f"a model ({model.name}) is trained: {right:.1%} of the test rows right")
-    screen.print(f"explained by {', '.join(tour.methods)}; 'cheater' is a liar put there on purpose")
+    tell(f"a model ({model.name}) is trained: {right:.1%} of the test rows right")
+    tell(f"explained by {', '.join(tour.methods)}; 'cheater' is a liar put there on purpose")
     names = {name: name for name in tour.methods}
-    report = api.audit(model, data, names, k=tour.k, seed=seed, say=screen.print, resume=out / ".unmask-audit")
-    finish(report, out)
+    finish(audited(UserTask(model, data, seed), names, {"k": tour.k}, out), out)

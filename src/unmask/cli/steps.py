@@ -1,36 +1,42 @@
-"""The three steps on the user's own model and data."""
+"""The three steps on the user's own model and data; names and places are checked before any work."""
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
+import os
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 
 from unmask import api
-from unmask.data import DATASETS, load, read
-from unmask.errors import InputError
+from unmask.cli import StoppedError
+from unmask.cli.options import SPLITS
+from unmask.cli.sources import Source, UserTask, check_source, data_of, task_of
+from unmask.errors import InputError, UnmaskError, unknown
+from unmask.explainers import METHODS
 from unmask.explainers.saving import load as load_explainer
-from unmask.models import Wrapped, bind, wrap
+from unmask.masking import REMOVALS
 from unmask.report import Report
-from unmask.types import Dataset
+from unmask.types import Dataset, Explanation
 from unmask.writing import write_text
 
-__all__ = ["AuditRequest", "UserTask", "audit_step", "console", "explain_step", "finish", "fit_step", "task_from"]
+__all__ = [
+    "AuditRequest",
+    "audit_step",
+    "audited",
+    "check_place",
+    "console",
+    "explain_step",
+    "finish",
+    "fit_step",
+    "tell",
+]
 
-
-@dataclass(frozen=True)
-class UserTask:
-    """The model and the data of one command."""
-
-    model: Wrapped
-    data: Dataset
-    seed: int
+MEMO = ".unmask-audit"  # finished checks of an audit that is not complete
 
 
 @dataclass(frozen=True)
@@ -48,100 +54,70 @@ class AuditRequest:
 
 def console() -> Console:
     """Where results are printed."""
-    return Console(highlight=False)
+    return Console(highlight=False, markup=False)
 
 
-def task_from(model: str, data: str, label: str | None, text: str | None, outputs: str | None, seed: int) -> UserTask:
-    """Read the data, find the model, and see that they fit together."""
-    if outputs not in (None, "logits", "probabilities"):
-        raise InputError(f"--outputs must be 'logits' or 'probabilities', got {outputs!r}")
-    rows = _data(data, label, text, seed)
-    if model == "reference":
-        return UserTask(api.train_model(rows, seed=seed), rows, seed)
-    kind = cast('Literal["logits", "probabilities"] | None', outputs)
-    return UserTask(bind(wrap(_find(model), outputs=kind), rows), rows, seed)
+def tell(text: str) -> None:
+    """Print a sentence, broken by the terminal only."""
+    console().print(text, soft_wrap=True)
 
 
-def _data(name: str, label: str | None, text: str | None, seed: int) -> Dataset:
-    if name.partition(":")[0] in DATASETS and not Path(name).exists():
-        return load(name, seed=seed)
-    return read(Path(name), label=label, text=text, seed=seed)
-
-
-def _find(where: str) -> Any:
-    """The object at package.module:name; a function without arguments is called."""
-    module_name, colon, attribute = where.partition(":")
-    if not colon or not attribute:
-        raise InputError(f"--model must be 'package.module:name' or 'reference', got {where!r}")
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    try:
-        module = importlib.import_module(module_name)
-    except ImportError as error:
-        raise InputError(f"cannot import {module_name!r} for --model: {error}") from error
-    if not hasattr(module, attribute):
-        raise InputError(f"{module_name} has no {attribute!r}; --model takes 'package.module:name'")
-    found = getattr(module, attribute)
-    is_model = hasattr(found, "predict_proba") or hasattr(found, "forward") or isinstance(found, Wrapped)
-    return found if is_model or not callable(found) or _takes_rows(found) else found()
-
-
-def _takes_rows(function: Any) -> bool:
-    import inspect
-
-    needed = [
-        p for p in inspect.signature(function).parameters.values() if p.default is p.empty and p.kind != p.VAR_KEYWORD
-    ]
-    return bool(needed)
-
-
-def fit_step(task: UserTask, method: str, k: int, removal: str | None, out: Path) -> None:
+def fit_step(source: Source, method: str, k: int, removal: str | None, out: Path) -> None:
     """Fit and save."""
+    _check_names([method], removal)
+    _check_new_folder(out)
+    task = _task(source, k)
     explainer = api.fit(task.model, task.data, k, method=method, removal=removal, seed=task.seed)
-    explainer.save(out)
-    console().print(f"{method} is fitted to {task.model.name} on {task.data.name} and saved in {out}")
-
-
-def explain_step(task: UserTask, folder: Path, split: str, show: int, out: Path | None) -> None:
-    """Explain a split, draw some rows, write all of them where asked."""
-    explanation = load_explainer(folder, model=task.model).explain(task.data[split].x)
-    for i in range(min(show, len(explanation))):
-        console().print(explanation.show(i))
-    if out is not None:
-        rows = {
-            "scores": explanation.scores.tolist(),
-            "kept": [row.nonzero()[:, 0].tolist() for row in explanation.kept],
-            "target": [task.data.classes[t] for t in explanation.target.tolist()],
-        }
-        write_text(out, json.dumps(rows))
-        console().print(f"{len(explanation)} rows written to {out}")
-
-
-def audit_step(task: UserTask, request: AuditRequest, out: Path) -> None:
-    """Gather what is to be audited, audit it, print and write the report."""
-    given: dict[str, Any] = {name: name for name in request.methods}
-    given |= {path.name: load_explainer(path, model=task.model) for path in request.explainers}
-    given |= {path.stem: _scores(path) for path in request.scores}
-    report = api.audit(
-        task.model,
-        task.data,
-        given,
-        k=request.k,
-        split=request.split,
-        n=request.rows,
-        removal=request.removal,
-        seed=task.seed,
-        say=console().print,
-        resume=out / ".unmask-audit",
-    )
-    finish(report, out)
-
-
-def _scores(path: Path) -> Any:
     try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read scores from {path}: {error}; expected a file written by numpy.save") from error
+        explainer.save(out)
+    except UnmaskError:
+        raise
+    except Exception as error:
+        raise InputError(f"cannot write {out}: {error}; name a place with room and leave to write") from error
+    tell(f"{method} is fitted to {task.model.name} on {task.data.name} and saved in {out}")
+
+
+def explain_step(source: Source, folder: Path, split: str, show: int, out: Path | None) -> None:
+    """Explain a split, draw some rows, write all of them where asked."""
+    _check_names([], None, split)
+    _saved(folder)
+    if out is not None:
+        check_place(out.parent)
+    task = _task(source)
+    explanation = _saved(folder, task).explain(task.data[split].x)
+    for i in range(min(show, len(explanation))):
+        tell(f"row {i} of {split}")
+        console().print(explanation.show(i), "")
+    if out is not None:
+        write_text(out, json.dumps(_plain(explanation, task.data)))
+        tell(f"{len(explanation)} rows written to {out}")
+
+
+def audit_step(source: Source, request: AuditRequest, out: Path) -> None:
+    """Gather what is to be audited, audit it, print and write the report."""
+    _check_names(request.methods, request.removal, request.split)
+    _check_request(request)
+    check_place(out)
+    given: dict[str, Any] = {path.stem: _scores(path) for path in request.scores}
+    for folder in request.explainers:
+        _saved(folder)
+    task = _task(source, request.k)
+    given |= {_label(folder): _saved(folder, task) for folder in request.explainers}
+    given |= {name: name for name in request.methods}
+    settings = {"k": request.k, "split": request.split, "n": request.rows, "removal": request.removal}
+    finish(audited(task, given, settings, out), out)
+
+
+def audited(task: UserTask, given: dict[str, Any], settings: dict[str, Any], out: Path) -> Report:
+    """The audit; finished checks are kept in `out` until it is complete."""
+    memo = out / MEMO
+    try:
+        return api.audit(task.model, task.data, given, **settings, seed=task.seed, say=tell, resume=memo)
+    except KeyboardInterrupt as stop:
+        if not memo.exists():
+            raise
+        kept = f"the finished checks are kept in {memo}; run the same command again to go on"
+        raise StoppedError(kept) from stop
 
 
 def finish(report: Report, out: Path) -> None:
@@ -149,4 +125,79 @@ def finish(report: Report, out: Path) -> None:
     console().print(report)
     for name in ("report.html", "report.json"):
         report.save(out / name)
-    console().print(f"written: {out / 'report.html'} (open it in a browser) and {out / 'report.json'}")
+    tell(f"written: {out / 'report.html'} (open it in a browser) and {out / 'report.json'}")
+
+
+def _task(source: Source, k: int | None = None) -> UserTask:
+    check_source(source)
+    data = data_of(source)
+    units = data.train.valid.shape[1]
+    if k is not None and not 1 <= k <= units:
+        raise InputError(f"--k must be from 1 to {units} (a row of {data.name} has {units} units), got {k}")
+    return task_of(source, data)
+
+
+def _check_names(methods: list[str], removal: str | None, split: str = "test") -> None:
+    for name in methods:
+        if name not in METHODS:
+            raise unknown("method", name, METHODS)
+    if removal is not None and removal not in REMOVALS:
+        raise unknown("removal", removal, REMOVALS)
+    if split not in SPLITS:
+        raise unknown("split", split, SPLITS)
+
+
+def _check_request(request: AuditRequest) -> None:
+    names = [*request.methods, *map(_label, request.explainers), *(path.stem for path in request.scores)]
+    if not names:
+        raise InputError("nothing to audit: give --method, --explainer or --scores at least once")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(f"two explanations are called {twice[0]!r}; rename a folder or file, or leave one out")
+
+
+def _label(folder: Path) -> str:
+    return folder.absolute().name
+
+
+def check_place(folder: Path) -> None:
+    """Refuse a folder that cannot be written to, before the work rather than after it."""
+    there = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists())
+    if not there.is_dir():
+        raise InputError(f"cannot write into {folder}: {there} is a file; name a folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write into {folder}: no leave to write in {there}; name another folder")
+
+
+def _check_new_folder(out: Path) -> None:
+    check_place(out)
+    if out.is_dir() and any(out.iterdir()) and not (out / "explainer.json").is_file():
+        raise InputError(f"{out} holds other files and no saved explainer; name a new folder")
+
+
+def _saved(folder: Path, task: UserTask | None = None) -> Any:
+    """The explainer saved in `folder`; whatever is wrong with the files is one sentence."""
+    try:
+        return load_explainer(folder, model=None if task is None else task.model)
+    except UnmaskError:
+        raise
+    except Exception as error:
+        raise InputError(f"{folder} is no saved explainer, or a broken one ({error}); fit it again") from error
+
+
+def _scores(path: Path) -> Any:
+    try:
+        scores = np.load(path, allow_pickle=False)
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError(f"cannot read scores from {path}: {error}; expected a file written by numpy.save") from error
+    if not isinstance(scores, np.ndarray):
+        raise InputError(f"{path} holds several arrays; expected one, written by numpy.save")
+    return scores
+
+
+def _plain(explanation: Explanation, data: Dataset) -> dict[str, Any]:
+    return {
+        "scores": explanation.scores.tolist(),
+        "kept": [row.nonzero()[:, 0].tolist() for row in explanation.kept],
+        "target": [data.classes[t] for t in explanation.target.tolist()],
+    }

@@ -1,63 +1,90 @@
-"""Tables in the terminal."""
+"""Tables in the terminal, and the same rows as JSON."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from unmask.data import DATASETS, available
 from unmask.errors import InputError, unknown
 
-__all__ = ["check_table", "data_step", "data_table", "method_table", "show_table"]
+__all__ = ["check_rows", "data_facts", "data_rows", "data_step", "method_rows", "show_rows"]
+
+Row = dict[str, Any]
 
 
-def show_table(table: Table) -> None:
-    Console().print(table)
+def show_rows(rows: list[Row], as_json: bool) -> None:
+    """Rows with the same keys as a table whose head they are, or as JSON."""
+    if as_json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    table = Table(*rows[0], box=None, padding=(0, 2, 0, 0))
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row.values()))
+    Console(highlight=False).print(table)
 
 
-def method_table(methods: Mapping[str, Any]) -> Table:
-    table = Table("method", "what it does", "paper", "model", box=None, padding=(0, 2, 0, 0))
-    for name, method in methods.items():
-        table.add_row(name, method.line, method.paper, "torch" if method.needs_gradients else "any")
-    return table
+def method_rows(methods: Mapping[str, Any]) -> list[Row]:
+    return [
+        {"method": name, "line": m.line, "paper": m.paper, "model": "torch" if m.needs_gradients else "any"}
+        for name, m in methods.items()
+    ]
 
 
-def check_table(checks: Mapping[str, Any]) -> Table:
-    table = Table("check", "better", "what it means", "paper", box=None, padding=(0, 2, 0, 0))
-    for name, check in checks.items():
-        table.add_row(name, "-" if check.better == "none" else check.better, check.line, check.paper)
-    return table
+def check_rows(checks: Mapping[str, Any]) -> list[Row]:
+    return [{"check": name, "better": c.better, "line": c.line, "paper": c.paper} for name, c in checks.items()]
 
 
-def data_table() -> Table:
-    table = Table("data set", "kind", "what it is", "here?", box=None, padding=(0, 2, 0, 0))
-    for name, source in DATASETS.items():
-        table.add_row(name, source.kind, source.line, available(name))
-    return table
+def data_rows() -> list[Row]:
+    return [
+        {"data set": name, "kind": source.kind, "line": source.line, "here": available(name)}
+        for name, source in DATASETS.items()
+    ]
 
 
-def data_step(action: str, name: str) -> None:
-    """`list` all data sets, or tell all about one."""
-    if action == "list":
-        show_table(data_table())
-    elif action == "info":
-        _info(name)
-    else:
-        raise InputError(f"unmask data takes 'list' or 'info NAME', got {action!r}")
-
-
-def _info(name: str) -> None:
+def data_facts(name: str) -> Row:
+    """All about one data set."""
     base = name.partition(":")[0]
     if base not in DATASETS:
         raise unknown("data set", base, DATASETS)
     source = DATASETS[base]
+    facts: Row = {"data set": base, "kind": source.kind, "line": source.line, "here": available(base)}
+    facts["options"] = list(source.options)
+    if source.bare:
+        facts["write"] = f"{base}:VALUE sets {source.bare}, {base}:option=value any option"
+    elif source.options:
+        facts["write"] = f"{base}:option=value, several with commas"
+    if source.hub:
+        facts["hub"] = source.hub
+    return facts
+
+
+def data_step(action: str, name: str, as_json: bool) -> None:
+    """`list` all data sets, or tell all about one."""
+    if action not in ("list", "info"):
+        hint = f"; for one data set: unmask data info {action}" if action in DATASETS else ""
+        raise InputError(f"unmask data takes 'list' or 'info NAME', got {action!r}{hint}")
+    if action == "list":
+        show_rows(data_rows(), as_json)
+    elif not name:
+        raise InputError("say which data set: unmask data info NAME; unmask data lists them")
+    elif as_json:
+        print(json.dumps(data_facts(name), indent=1, ensure_ascii=False))
+    else:
+        _show_facts(data_facts(name))
+
+
+def _show_facts(facts: Row) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    table.add_row("name", base)
-    table.add_row("kind", source.kind)
-    table.add_row("what", source.line)
-    table.add_row("here?", available(base))
-    table.add_row("options", ", ".join(source.options) or "none")
-    show_table(table)
+    for key, value in facts.items():
+        table.add_row(key, _cell(value))
+    Console(highlight=False).print(table)
+
+
+def _cell(value: Any) -> Text:
+    return Text(", ".join(value) or "none" if isinstance(value, list) else str(value))

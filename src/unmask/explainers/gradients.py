@@ -56,12 +56,11 @@ def _batches(task: Task, x: Inputs, target: Tensor, size: int) -> Iterator[tuple
         yield rows, prepared, target[start : start + size].to(prepared.device)
 
 
-def _units(task: Task, attribution: Tensor, d: int) -> Tensor:
-    """Attributions of vectors, pixels or columns summed to (n, d) over units."""
+def _units(task: Task, attribution: Tensor, prepared: Tensor, d: int) -> Tensor:
+    """Attributions of vectors, pixels or columns of the prepared rows, summed to (n, d) over units."""
     if not task.reader.layout.is_text:
         return task.reader.layout.gather(attribution)
-    flat = attribution.sum(-1)
-    flat = flat.sum(-1) if flat.ndim == 3 else flat  # words of a sentence belong together
+    flat = attribution.sum(-1).reshape(*prepared.shape[:2], -1).sum(-1)  # words of a sentence belong together
     return nn.functional.pad(flat, (0, d - flat.shape[1]))
 
 
@@ -95,7 +94,7 @@ class Gradient:
                     .attribute(prepared, target=goal)
                     .abs()
                 )
-            parts.append(_units(task, found, valid.shape[1]))
+            parts.append(_units(task, found, prepared, valid.shape[1]))
         return torch.cat(parts)
 
 
@@ -129,8 +128,8 @@ class GradientXInput:
                 found = InputXGradient(forward).attribute(prepared.requires_grad_(), target=goal)
             else:
                 found = LayerGradientXActivation(forward, layer).attribute(prepared, target=goal)
-            parts.append(_units(task, found, valid.shape[1]))
-        scores = torch.cat(parts).nan_to_num()
+            parts.append(_units(task, found.nan_to_num(), prepared, valid.shape[1]))
+        scores = torch.cat(parts)
         return scores.abs() if self.absolute else scores
 
 
@@ -162,7 +161,7 @@ class IntegratedGradients:
         for rows, prepared, goal in _batches(task, x, target, max(1, ROWS // self.steps)):
             baselines = list(_baselines(task, rows))
             found, gap = zip(*(self._path(prepared, base, goal) for base in baselines), strict=True)
-            parts.append(_units(task, torch.stack(found).mean(0), valid.shape[1]))
+            parts.append(_units(task, torch.stack(found).mean(0), prepared, valid.shape[1]))
             gaps.append(torch.stack(gap).mean(0))
         self.readings_ = {"completeness_gap": float(torch.cat(gaps).abs().mean())}
         return torch.cat(parts)
@@ -170,8 +169,10 @@ class IntegratedGradients:
     def _path(self, prepared: Tensor, base: Tensor, goal: Tensor) -> tuple[Tensor, Tensor]:
         forward, layer = self.task_.ready().log_probabilities, _layer(self.task_)
         method = CaptumIG(forward) if layer is None else LayerIntegratedGradients(forward, layer)
-        found, gap = method.attribute(prepared, base, target=goal, n_steps=self.steps, return_convergence_delta=True)
-        return found.detach().nan_to_num(), gap.detach()
+        found = method.attribute(prepared, base, target=goal, n_steps=self.steps).detach().nan_to_num()
+        with torch.no_grad():
+            gain = (forward(prepared) - forward(base)).gather(1, goal[:, None])[:, 0]
+        return found, found.reshape(len(prepared), -1).sum(1) - gain
 
 
 def _baselines(task: Task, rows: Inputs) -> Iterator[Tensor]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -15,10 +16,10 @@ from unmask.errors import InputError, NotFittedError
 from unmask.explainers import METHODS, make
 from unmask.explainers.task import Task, settings_of
 from unmask.masking.removals import BlurFill, Cut, FixedFill
-from unmask.models import wrap
+from unmask.models import Wrapped, bind, wrap
 from unmask.nets import Reader, Vocabulary
 from unmask.training import Recipe
-from unmask.types import Layout, Removal
+from unmask.types import Dataset, Layout, Removal, Split
 from unmask.writing import new_folder, read_json
 
 __all__ = ["FORMAT", "load", "save"]
@@ -47,17 +48,20 @@ def save(explainer: Any, path: str | Path) -> None:
         (folder / "explainer.json").write_text(json.dumps(text, indent=1))
 
 
-def load(path: str | Path, model: Any = None) -> Any:
-    """The explainer saved in `path`, ready to explain; methods that call the model need `model` again."""
+def load(path: str | Path, model: Any = None, data: Dataset | None = None) -> Any:
+    """The explainer saved in `path`, ready to explain.
+
+    Methods that call the model need `model` again, and `data` where that model takes data frames.
+    """
     folder = Path(path)
     facts = read_json(folder / "explainer.json", "a saved explainer")
     _check(facts, folder)
-    tensors = load_file(folder / "tensors.safetensors")
+    tensors = _stored(folder / "tensors.safetensors")
     settings = dict(facts["settings"])
     if "recipe" in settings:
         settings["recipe"] = Recipe(**settings["recipe"])
     explainer = replace(make(facts["method"], settings["k"]), **settings)
-    task = _task(facts, tensors, model)
+    task = _task(facts, tensors, model if model is None or data is None else bind(model, data))
     if hasattr(explainer, "build"):
         explainer.build(task)
     explainer.task_ = task
@@ -67,13 +71,23 @@ def load(path: str | Path, model: Any = None) -> Any:
     return explainer
 
 
-def _check(facts: dict[str, Any], folder: Path) -> None:
-    if facts.get("format") != FORMAT:
-        raise InputError(
-            f"{folder} has format {facts.get('format')!r}, this version reads format {FORMAT}; save it again"
-        )
-    if set(facts) != KEYS or facts["method"] not in METHODS:
-        odd = sorted(set(facts) ^ KEYS) or [facts["method"]]
+def _stored(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"cannot read {path} ({error}); save the explainer again") from error
+
+
+def _check(facts: Any, folder: Path) -> None:
+    version = facts.get("format") if isinstance(facts, dict) else None
+    if version != FORMAT:
+        raise InputError(f"{folder} has format {version!r}, this version reads format {FORMAT}; save it again")
+    odd = sorted(set(facts) ^ KEYS)
+    if not odd and facts["method"] not in METHODS:
+        odd = [str(facts["method"])]
+    if not odd:
+        odd = sorted(set(facts["settings"]) ^ set(settings_of(make(facts["method"], 1))))
+    if odd:
         raise InputError(f"{folder} holds what this version does not know ({', '.join(odd)}); upgrade unmask")
 
 
@@ -98,8 +112,18 @@ def _task(facts: dict[str, Any], tensors: dict[str, Tensor], model: Any) -> Task
     layout = Layout(kind, *(tuple(part) for part in rest))
     vocabulary = None if facts["vocabulary"] is None else Vocabulary(tuple(facts["vocabulary"]))
     reader = Reader(layout, tensors["task.centre"], tensors["task.scale"], vocabulary)
-    wrapped = None if model is None else replace(wrap(model), classes=len(facts["classes"]))
-    return Task(reader, _removal(facts["removal"], layout, tensors), tuple(facts["classes"]), wrapped)
+    classes = tuple(facts["classes"])
+    wrapped = None if model is None else _model(model, layout, classes)
+    return Task(reader, _removal(facts["removal"], layout, tensors), classes, wrapped)
+
+
+def _model(model: Any, layout: Layout, classes: tuple[str, ...]) -> Wrapped:
+    """The model, its answers in the order of the saved classes; how it reads data frames stays as it is."""
+    wrapped = wrap(model)
+    if wrapped.takes == "frame":
+        return replace(wrapped, classes=len(classes))
+    nothing = Split([], torch.empty(0, dtype=torch.long), torch.empty(0, 0, dtype=torch.bool))
+    return bind(wrapped, Dataset("the saved explainer", layout, classes, nothing, nothing, nothing))
 
 
 def _removal(facts: dict[str, Any], layout: Layout, tensors: dict[str, Tensor]) -> Removal:

@@ -23,6 +23,8 @@ from unmask.types import Dataset, Explanation, Inputs
 
 __all__ = ["Sequential"]
 
+TIE = 1e-5  # what a place later in the row costs: above rounding, so that equal scores rank by position in any batch
+
 
 @dataclass
 class Sequential:
@@ -84,7 +86,8 @@ class Sequential:
     def _ask(self, x: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
         """Which units are shown in the end, and scores k, k-1, ... in the order they were asked for."""
         shown, scores = torch.zeros_like(valid), torch.zeros(valid.shape)
+        later = TIE * torch.arange(valid.shape[1])
         for turn in range(self.k):
-            asked = subsets.topk(evaluate(self.policy_, x, shown.float()), 1, valid & ~shown)
+            asked = subsets.topk(evaluate(self.policy_, x, shown.float()) - later, 1, valid & ~shown)
             shown, scores = shown | asked, scores + asked * float(self.k - turn)
         return shown, scores

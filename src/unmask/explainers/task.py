@@ -87,29 +87,37 @@ def explained(
 
 
 def as_inputs(x: Inputs, task: Task) -> Inputs:
-    """`x` as rows of the task's kind; texts must hold at least one unit."""
+    """`x` as rows of the task's kind; texts must hold at least one word."""
     layout = task.reader.layout
     if layout.is_text:
-        if isinstance(x, str) or not all(isinstance(row, (list, tuple)) for row in x):
-            raise InputError(
-                f"expected rows of {layout.kind} (lists of strings), got {type(x).__name__}; split them first"
-            )
-        empty = next((i for i, row in enumerate(x) if len(row) == 0), None)
-        if empty is not None:
-            raise InputError(f"row {empty} is an empty text: there is nothing to explain; leave it out")
-        return x
-    rows = torch.as_tensor(x, dtype=torch.float32)
+        return _texts(x, layout.kind)
+    try:
+        rows = torch.as_tensor(x, dtype=torch.float32)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise InputError(f"expected rows of shape {layout.shape}, got a {type(x).__name__} without numbers") from error
     if rows.ndim != 1 + len(layout.shape) or tuple(rows.shape[1:]) != layout.shape:
         raise InputError(f"expected rows of shape {layout.shape}, got an array of shape {tuple(rows.shape)}")
     return rows
+
+
+def _texts(x: Inputs, kind: str) -> Inputs:
+    unit, form = (str, "lists of strings") if kind == "words" else ((list, tuple), "lists of lists of strings")
+    rows = isinstance(x, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in x)
+    if not rows or not all(isinstance(first, unit) for row in x for first in row[:1]):
+        raise InputError(f"expected rows of {kind} ({form}), got {type(x).__name__}; split them first")
+    empty = next((i for i, row in enumerate(x) if not (len(row) if kind == "words" else any(row))), None)
+    if empty is not None:
+        raise InputError(f"row {empty} is an empty text: there is nothing to explain; leave it out")
+    return x
 
 
 def _target(task: Task, x: Inputs, target: Any, may_be_read: bool) -> Tensor:
     if target is None:
         return None if task.model is None and may_be_read else task.ready()(x).argmax(1)  # type: ignore[return-value]
     n, classes, values = len(x), len(task.classes), torch.as_tensor(target)
-    if values.shape != (n,) or values.is_floating_point() or int(values.min()) < 0 or int(values.max()) >= classes:
-        raise InputError(f"target must hold {n} class numbers from 0 to {classes - 1}, got shape {tuple(values.shape)}")
+    if values.shape != (n,) or values.is_floating_point() or bool(((values < 0) | (values >= classes)).any()):
+        got = f"{values.dtype} of shape {tuple(values.shape)}" + (f": {values.tolist()}" if n <= 20 else "")
+        raise InputError(f"target must hold {n} class numbers from 0 to {classes - 1}, got {got}")
     return values.long()
 
 
@@ -120,7 +128,7 @@ def _origin(explainer: Any, task: Task, seconds: float) -> dict[str, Any]:
 
 def settings_of(explainer: Any) -> dict[str, Any]:
     """The fields of an explainer as plain values, nested settings as mappings."""
-    values = ((f.name, getattr(explainer, f.name)) for f in fields(explainer))
+    values = ((f.name, getattr(explainer, f.name)) for f in fields(explainer) if f.init)
     return {name: settings_of(value) if is_dataclass(value) else value for name, value in values}
 
 

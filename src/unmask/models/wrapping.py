@@ -106,7 +106,7 @@ def _scikit(model: Any, takes: Takes | None, tokenizer: Any, removal: str | None
     return Wrapped(
         name=type(model).__name__,
         call=model.predict_proba,
-        feed=tokenizer if takes == "ids" else _FEEDS[takes],
+        feed=tokenizer if takes == "ids" else _flat if takes == "array" else _FEEDS[takes],
         outputs="probabilities",
         removal=removal,
         classes=len(model.classes_),
@@ -147,7 +147,16 @@ def _guessed(rows: Inputs) -> Any:
 def _plain_array(rows: Inputs) -> Any:
     if not isinstance(rows, Tensor):
         raise InputError("this model takes arrays but the data are texts: say wrap(model, takes='text')")
-    return rows.numpy() if rows.ndim == 2 else rows.flatten(1).numpy()
+    return rows.numpy()
+
+
+def _flat(rows: Inputs) -> Any:
+    """scikit-learn takes one long row for each image."""
+    return _plain_array(rows).reshape(len(rows), -1)
+
+
+def _unbound(rows: Inputs) -> Any:
+    raise InputError("this model takes data frames: give it with its data, load_explainer(path, model=..., data=...)")
 
 
 def _joined(rows: Inputs) -> list[str]:
@@ -156,7 +165,7 @@ def _joined(rows: Inputs) -> list[str]:
     return [" ".join(word for word in words if word != PAD) for words in flat]
 
 
-_FEEDS: dict[str, Callable[[Inputs], Any]] = {"text": _joined, "array": _plain_array, "frame": _plain_array}
+_FEEDS: dict[str, Callable[[Inputs], Any]] = {"text": _joined, "array": _plain_array, "frame": _unbound}
 """What each `takes` is fed; frames need the data's column names and are set by `bind`."""
 
 

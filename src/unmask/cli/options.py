@@ -1,0 +1,177 @@
+"""The options that commands share, and what the shell offers when Tab is pressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unmask.data import DATASETS
+from unmask.explainers import METHODS
+from unmask.masking import REMOVALS
+
+__all__ = [
+    "ENDINGS",
+    "KINDS",
+    "OUTPUTS",
+    "SPLITS",
+    "TAKES",
+    "TASKS",
+    "DataOption",
+    "JsonOption",
+    "KOption",
+    "KindOption",
+    "LabelOption",
+    "MethodOption",
+    "ModelOption",
+    "OutputsOption",
+    "RemovalOption",
+    "ReportOption",
+    "SeedOption",
+    "SplitOption",
+    "TakesOption",
+    "TaskOption",
+    "TextOption",
+    "data_names",
+    "offered",
+]
+
+TASKS = {"digits": "images", "reviews": "words", "tumours": "a table"}
+SPLITS = ("train", "validation", "test")
+OUTPUTS = ("logits", "probabilities")
+TAKES = ("array", "frame", "text")
+KINDS = ("table", "image", "words", "sentences")
+ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".npz", ".parquet")
+YOURS = "Your model and data"
+
+
+def offered(table: Mapping[str, Any] | Iterable[str]) -> Callable[[str], list[tuple[str, str]]]:
+    """A completion function: the names that start with what is typed, each with its line where it has one."""
+    lines = table if isinstance(table, Mapping) else dict.fromkeys(table, "")
+
+    def complete(incomplete: str) -> list[tuple[str, str]]:
+        return [(n, str(getattr(v, "line", v))) for n, v in lines.items() if n.startswith(incomplete)]
+
+    return complete
+
+
+def data_names(incomplete: str) -> list[tuple[str, str]]:
+    """Data sets by name, and the files and folders that start with what is typed."""
+    typed = Path(incomplete)
+    folder, start = (typed, "") if incomplete.endswith("/") else (typed.parent, typed.name)
+    found = sorted(folder.glob(f"{start}*")) if folder.is_dir() else []
+    places = [(f"{p}/", "folder") if p.is_dir() else (str(p), "file") for p in found]
+    fitting = [(name, what) for name, what in places if what == "folder" or name.endswith(ENDINGS)]
+    return [*offered(DATASETS)(incomplete), *fitting]
+
+
+ModelOption = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        metavar="MODULE:NAME",
+        help="What to explain: 'package.module:name', a model or a function without arguments that returns one (the "
+        "current folder is searched too); or 'reference' to train a small model on the data.",
+        autocompletion=offered(["reference"]),
+        rich_help_panel=YOURS,
+    ),
+]
+DataOption = Annotated[
+    str,
+    typer.Option(
+        "--data",
+        metavar="FILE|NAME",
+        help="A file (csv, jsonl, parquet, npz) or a data set's name; see: unmask data.",
+        autocompletion=data_names,
+        rich_help_panel=YOURS,
+    ),
+]
+LabelOption = Annotated[
+    str | None,
+    typer.Option("--label", metavar="COLUMN", help="The column of the file with the class.", rich_help_panel=YOURS),
+]
+TextOption = Annotated[
+    str | None,
+    typer.Option(
+        "--text",
+        metavar="COLUMN",
+        help="The column of the file with the text; without it all other columns are a table.",
+        rich_help_panel=YOURS,
+    ),
+]
+KindOption = Annotated[
+    str | None,
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        help=f"What the rows of the file are: {', '.join(KINDS)}; seen from the file where you do not say.",
+        autocompletion=offered(KINDS),
+        rich_help_panel=YOURS,
+    ),
+]
+OutputsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--outputs",
+        metavar="WHAT",
+        help="What a torch model returns: logits or probabilities. It has to be said.",
+        autocompletion=offered(OUTPUTS),
+        rich_help_panel=YOURS,
+    ),
+]
+TakesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--takes",
+        metavar="WHAT",
+        help="What the model is fed: array, frame (a data frame) or text (whole texts); seen from the model where "
+        "you do not say.",
+        autocompletion=offered(TAKES),
+        rich_help_panel=YOURS,
+    ),
+]
+KOption = Annotated[
+    int,
+    typer.Option("--k", metavar="K", help="How many units (columns, pixels, words) an explanation keeps in each row."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Same seed, same result; it also splits files.")]
+RemovalOption = Annotated[
+    str | None,
+    typer.Option(
+        "--removal",
+        metavar="NAME",
+        help=f"How units that are not kept are hidden: {', '.join(REMOVALS)}; chosen by the kind of data where you "
+        "do not say.",
+        autocompletion=offered(REMOVALS),
+    ),
+]
+MethodOption = Annotated[
+    str,
+    typer.Option(
+        "--method", metavar="NAME", help="How to explain; see: unmask methods.", autocompletion=offered(METHODS)
+    ),
+]
+SplitOption = Annotated[
+    str,
+    typer.Option(
+        "--split",
+        metavar="NAME",
+        help="Which rows: train, validation or test.",
+        autocompletion=offered(SPLITS),
+    ),
+]
+ReportOption = Annotated[
+    Path, typer.Option("--out", metavar="FOLDER", help="Where report.html and report.json are written.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+TaskOption = Annotated[
+    str,
+    typer.Option(
+        "--task",
+        metavar="NAME",
+        help=", ".join(f"{name} ({what})" for name, what in TASKS.items()) + ".",
+        autocompletion=offered(TASKS),
+    ),
+]

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import torch
+from torch.testing import assert_close
+
+from unmask.audit.case import Values
+from unmask.audit.memo import Memo
+
+
+def test_what_was_put_is_found_again_bit_for_bit(tmp_path):
+    path = tmp_path / "folder" / "memo"
+    values, over = torch.rand(5), torch.tensor([1.0, torch.nan, 3.0, 0.1, 1e-30])
+    Memo(path).put("key", Values(values, over, "note"), 1.5)
+    found, seconds = Memo(path).get("key")
+    assert torch.equal(found.values, values)
+    assert_close(found.over, over, rtol=0, atol=0, equal_nan=True)
+    assert (found.note, seconds) == ("note", 1.5)
+    assert Memo(path).get("other") is None
+
+
+def test_a_line_cut_short_is_passed_over(tmp_path):
+    path = tmp_path / "memo"
+    Memo(path).put("whole", Values(torch.ones(2)), 0.0)
+    with path.open("a") as file:
+        file.write('["half", [1.0,')
+    assert set(Memo(path).known) == {"whole"}
+
+
+def test_known_keys_are_not_written_twice_and_the_end_clears_the_file(tmp_path):
+    path = tmp_path / "memo"
+    Memo(path).put("key", Values(torch.ones(2)), 0.0)
+    again = Memo(path)
+    again.put("key", Values(torch.ones(2)), 0.0)
+    assert len(path.read_text().splitlines()) == 1
+    again.clear()
+    assert not path.exists()
+
+
+def test_without_a_path_nothing_is_written(tmp_path):
+    memo = Memo(None)
+    memo.put("key", Values(torch.ones(2)), 0.0)
+    memo.clear()
+    assert list(tmp_path.iterdir()) == []

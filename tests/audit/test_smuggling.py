@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+import unmask
+from audit.cases import small_case, subject, table
+from unmask import seeds
+from unmask.audit import smuggling
+from unmask.audit.case import Subject
+from unmask.judge import RECIPE, Rows
+from unmask.masking import subsets
+from unmask.nets import read
+from unmask.types import Explanation
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(smuggling, "SEEDS", 1)
+    monkeypatch.setattr(smuggling, "RECIPE", replace(RECIPE, epochs=40, batch=64, patience=8))
+
+
+def everywhere(case, choose, name="it"):
+    """A subject made by `choose(x, target, valid, rng)` on the audited and the judges' rows."""
+
+    def on(rows, seed):
+        kept = choose(rows.x, rows.target, rows.valid, seeds.generator(seed))
+        return Explanation(kept.float(), kept, rows.valid, rows.target)
+
+    own = Explanation(*(2 * (choose(case.x, case.target, case.valid, seeds.generator(9)),)), case.valid, case.target)
+    return Subject(name, replace(own, scores=own.kept.float()), on(case.train, 1), on(case.validation, 2))
+
+
+def noise_code(x, target, valid, rng):
+    """A liar: column 4 for one class, column 5 for the other; neither has any weight."""
+    kept = torch.zeros_like(valid)
+    kept[torch.arange(len(kept)), 4 + target] = True
+    return kept
+
+
+def at_random(x, target, valid, rng):
+    return subsets.uniform(valid, 1, rng)
+
+
+def strongest(x, target, valid, rng):
+    """Honest: the column that decides most is always shown."""
+    kept = torch.zeros_like(valid)
+    kept[:, 0] = True
+    return kept
+
+
+def test_a_position_code_is_all_gain_and_the_values_tell_nothing():
+    case = small_case(table(600), k=1)
+    liar = everywhere(case, noise_code)
+    case = replace(case, subjects=(liar, everywhere(case, at_random, "random")))
+    gain = smuggling.encoding_gain(case, liar).values
+    share = smuggling.encoding_share(case, liar)
+    assert float(gain.mean()) == pytest.approx(0.69, abs=0.12)  # one bit, in nats
+    assert float(share.values.mean() / share.over.mean()) > 0.85
+    assert float(smuggling.mask_only(case, liar).values.mean()) == 1.0
+    assert float(smuggling.reading(case, liar).values.mean()) < 0.62
+    assert float(smuggling.eval_x(case, liar).values.mean()) < 0.62
+
+
+def test_one_and_the_same_mask_gains_exactly_nothing_and_is_read():
+    case = small_case(table(600), k=1)
+    honest = everywhere(case, strongest)
+    case = replace(case, subjects=(honest,))
+    assert bool((smuggling.encoding_gain(case, honest).values == 0).all())
+    share = smuggling.encoding_share(case, honest)
+    assert float(share.values.sum()) == 0.0
+    sign = (case.x[:, 0] > 0).long() == case.target  # all that the shown column can tell
+    assert float(smuggling.reading(case, honest).values.mean()) == pytest.approx(float(sign.float().mean()), abs=0.06)
+    majority = float(torch.bincount(case.target).max() / len(case.target))
+    assert float(smuggling.mask_only(case, honest).values.mean()) <= majority
+
+
+def test_random_masks_gain_nothing():
+    case = small_case(table(900), k=2)
+    chance = everywhere(case, lambda x, t, v, rng: subsets.uniform(v, 2, rng))
+    assert abs(float(smuggling.encoding_gain(case, chance).values.mean())) < 0.08
+
+
+def test_an_explanation_that_tells_nothing_has_no_share():
+    case = small_case(table(600), k=1)
+
+    def idle(x, target, valid, rng):
+        kept = torch.zeros_like(valid)
+        kept[:, 5] = True
+        return kept
+
+    share = smuggling.encoding_share(case, everywhere(case, idle))
+    assert bool(share.values.isnan().all())
+    assert "tells nothing" in share.note
+
+
+def test_ready_made_explanations_are_cross_fitted_and_still_caught():
+    case = small_case(table(1500), k=1)
+    liar = subject(case, noise_code(case.x, case.target, case.valid, None))
+    folds = smuggling._folds(case, liar)
+    assert len(folds) == smuggling.FOLDS
+    assert torch.cat([f.index for f in folds]).sort().values.tolist() == list(range(len(case.target)))
+    for fold in folds:
+        rows = [{tuple(r) for r in part.x.tolist()} for part in (fold.train, fold.validation, fold.test)]
+        assert not rows[0] & rows[2]
+        assert not rows[1] & rows[2]
+    gain = smuggling.encoding_gain(case, liar).values
+    assert float(gain.mean()) > 0.5
+    assert float(smuggling.mask_only(case, liar).values.mean()) == 1.0
+
+
+def test_the_approximator_gap_is_its_accuracy_less_the_models():
+    case = small_case(k=2)
+    kept = subsets.uniform(case.valid, 2, seeds.generator(0))
+    it = subject(case, kept)
+    read = torch.where(torch.arange(len(case.target)) % 2 == 0, case.target, 1 - case.target)
+    it = replace(it, explanation=replace(it.explanation, approximated=read))
+    gap = smuggling.approximator_gap(case, it).values
+    model = (case.shown(kept).argmax(1) == case.target).float()
+    assert torch.equal(gap, (read == case.target).float() - model)
+    none = smuggling.approximator_gap(case, subject(case, kept))
+    assert bool(none.values.isnan().all())
+    assert none.note
+
+
+@pytest.mark.slow
+def test_a_code_in_words_is_found_though_positions_tell_nothing():
+    """Which of two idle words is kept spells the class; where it stands is left to chance."""
+    rng = seeds.generator(0)
+    order = torch.stack([torch.randperm(8, generator=rng) for _ in range(900)])
+    vocabulary = ["good", "bad", "the", "a", "of", "to", "in", "it"]
+    y = torch.randint(2, (900,), generator=rng)
+    texts = [[vocabulary[i] for i in row.tolist() if i != 1 - int(c)] for row, c in zip(order, y, strict=True)]
+    data = unmask.dataset(texts, y, kind="words")
+    reader = read(data)
+    case = replace(
+        small_case(),
+        data=data,
+        reader=reader,
+        x=data.test.x,
+        valid=data.test.valid,
+        target=data.test.y,
+        **{split: _word_rows(data, reader, split) for split in ("train", "validation")},
+    )
+
+    def coded(x, target, valid, rng):
+        ids = reader.vocabulary.ids
+        spelled = torch.where(target == 0, ids["the"], ids["of"])
+        return x == spelled[:, None]
+
+    liar = everywhere(replace(case, x=reader.prepare(case.x)), coded)
+    assert float(smuggling.encoding_gain(case, liar).values.mean()) > 0.5
+    assert float(smuggling.mask_only(case, liar).values.mean()) < 0.65
+
+
+def _word_rows(data, reader, split):
+    x = reader.prepare(data[split].x)
+    return Rows(x, data[split].y, reader.valid(x))

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from audit.cases import linear, table
+from unmask import api
+from unmask.audit.subjects import POOL, Settings, assemble, control
+from unmask.errors import InputError
+from unmask.models import bind, wrap
+from unmask.types import Explanation
+
+DATA = table(300)
+MODEL = bind(wrap(linear), DATA)
+
+
+def occlusion(k=2):
+    return api.fit(MODEL, DATA, k, method="occlusion", removal="zero")
+
+
+def test_rows_are_drawn_without_repetition_and_the_same_for_the_same_seed():
+    a, b, other = (assemble(MODEL, DATA, {"o": occlusion()}, Settings(k=2, n=20, seed=s)) for s in (0, 0, 1))
+    assert torch.equal(a.x, b.x)
+    assert not torch.equal(a.x, other.x)
+    assert len({tuple(row) for row in a.x.tolist()}) == 20
+
+
+def test_explanations_and_controls_stand_on_the_same_rows_and_on_the_judges_rows():
+    case = assemble(MODEL, DATA, {"o": occlusion()}, Settings(k=2, n=30))
+    assert [s.name for s in case.subjects] == ["o", "random", "first-k", "last-k"]
+    for subject in case.subjects:
+        assert subject.kept.shape == (30, 6)
+        assert bool((subject.kept.sum(1) == 2).all())
+        assert len(subject.train) == len(case.train.x) == min(POOL["train"], len(DATA.train))
+        assert torch.equal(subject.train.target, case.train.target)
+        assert subject.seconds >= 0
+    assert torch.equal(case.target, case.full.argmax(1))
+
+
+def ready(**changes):
+    split = DATA.test
+    kept = torch.zeros_like(split.valid)
+    kept[:, :2] = True
+    return replace(Explanation(kept.float(), kept, split.valid, MODEL(split.x).argmax(1)), **changes)
+
+
+def test_a_ready_made_explanation_follows_the_drawn_rows():
+    numbered = torch.arange(len(DATA.test)).float()[:, None].expand(-1, 6)
+    case = assemble(MODEL, DATA, {"mine": ready(scores=numbered)}, Settings(k=2, n=10, seed=3))
+    mine = case.subjects[0]
+    assert mine.train is None
+    assert torch.equal(DATA.test.x[mine.explanation.scores[:, 0].long()], case.x)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (ready().rows(torch.arange(5)), "explains 5 rows, but the test split has 60"),
+        (ready(target=1 - ready().target), "explains another class than the model predicts"),
+        (replace(ready(), kept=ready().kept[:, :3], scores=ready().scores[:, :3]), "has scores for 3 units"),
+    ],
+)
+def test_explanations_that_do_not_fit_are_refused(given, said):
+    with pytest.raises(InputError, match=said):
+        assemble(MODEL, DATA, {"mine": given}, Settings(k=2))
+
+
+def test_a_model_with_one_answer_is_refused():
+    stubborn = bind(wrap(lambda x: torch.tensor([[0.9, 0.1]]).expand(len(x), 2)), DATA)
+    with pytest.raises(InputError, match="answers '0' to every audited row"):
+        assemble(stubborn, DATA, {"mine": ready(target=torch.zeros(60, dtype=torch.long))}, Settings(k=2))
+
+
+def test_a_control_matches_each_rows_number():
+    case = assemble(MODEL, DATA, {"o": occlusion()}, Settings(k=2, n=30))
+    counts = torch.arange(30) % 6 + 1
+    assert torch.equal(control(case, "random", counts).kept.sum(1), counts)
+    assert torch.equal(control(case, "first-k", counts).kept, torch.arange(6) < counts[:, None])

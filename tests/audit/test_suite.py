@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from audit.cases import linear, table
+from unmask import api
+from unmask.audit import CHECKS, QUESTIONS, function_of, smuggling, suite
+from unmask.audit.subjects import Settings
+from unmask.audit.suite import run
+from unmask.judge import RECIPE
+from unmask.masking import subsets
+from unmask.models import bind, wrap
+from unmask.types import Explanation
+
+DATA = table(600)
+MODEL = bind(wrap(linear), DATA)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(smuggling, "SEEDS", 1)
+        patch.setattr(smuggling, "RECIPE", replace(RECIPE, epochs=30, batch=64))
+        yield
+
+
+@pytest.fixture(scope="module")
+def findings(quick):
+    given = {name: api.fit(MODEL, DATA, 2, method=name, removal="zero") for name in ("occlusion", "cheater")}
+    return run(MODEL, DATA, given, Settings(k=2, removal="zero"))
+
+
+def rows(found, explanation):
+    return {row.check: row for row in found.rows if row.explanation == explanation}
+
+
+def test_every_check_has_a_row_for_every_explanation_with_interval_null_and_direction(findings):
+    for name in ("occlusion", "cheater", "random", "first-k", "last-k"):
+        own = rows(findings, name)
+        assert {check for check in own if "@" not in check} == set(CHECKS)
+        for row in own.values():
+            assert row.better == CHECKS[row.check.partition("@")[0]].better
+            if not math.isnan(row.value):
+                assert row.low - 1e-9 <= row.value <= row.high + 1e-9
+                assert row.n > 0
+
+
+def test_the_null_is_the_random_controls_own_value(findings):
+    chance = rows(findings, "random")
+    for check, row in rows(findings, "occlusion").items():
+        if check not in ("approximator-gap",):
+            assert row.null == pytest.approx(chance[check].value, nan_ok=True)
+
+
+def test_rows_by_class_add_up_to_the_whole(findings):
+    own = rows(findings, "occlusion")
+    parts = [own["fs-m@class=0"], own["fs-m@class=1"]]
+    assert sum(p.n for p in parts) == own["fs-m"].n
+    assert sum(p.n * p.value for p in parts) / own["fs-m"].n == pytest.approx(own["fs-m"].value, abs=1e-5)
+
+
+def test_the_honest_one_is_trusted_the_liar_and_chance_are_not(findings):
+    said = {v.explanation: v for v in findings.verdicts}
+    assert said["occlusion"].verdict == "trust"
+    assert said["cheater"].verdict == "reject"
+    assert "smuggles" in said["cheater"].reasons[0]
+    assert said["random"].verdict == "reject"
+
+
+def test_passed_is_said_of_deciding_checks_only(findings):
+    for row in findings.rows:
+        deciding = row.check in ("fs-m", "fu-m", "encoding-share", "reading") and not math.isnan(row.value)
+        assert (row.passed is not None) == deciding, row
+
+
+def test_the_findings_carry_what_the_report_needs(findings):
+    assert findings.controls == ("random", "first-k", "last-k")
+    assert set(findings.questions) == set(QUESTIONS.values())
+    assert {c for checks in findings.questions.values() for c in checks} == set(CHECKS) == set(findings.definitions)
+    assert findings.settings["removal"] == "zero"
+    assert {e.explanation for e in findings.examples} == {v.explanation for v in findings.verdicts}
+
+
+def test_a_different_number_in_each_row_gets_a_control_with_the_same_numbers(findings):
+    split = DATA.test
+    counts = torch.arange(len(split)) % 3 + 1
+    kept = subsets.topk((split.x * torch.arange(6.0)).abs(), counts, split.valid)
+    mine = Explanation(kept.float(), kept, split.valid, MODEL(split.x).argmax(1))
+    found = run(MODEL, DATA, {"mine": mine}, Settings(k=2, removal="zero"))
+    assert {v.explanation for v in found.verdicts} == {"mine", "random", "first-k", "last-k"}
+    assert rows(found, "mine")["fs-m"].null != rows(found, "random")["fs-m"].value
+    assert "came ready-made" in rows(found, "mine")["seconds"].note
+
+
+def test_an_audit_cut_short_goes_on_where_it_stopped(tmp_path, monkeypatch, findings):
+    given = {name: api.fit(MODEL, DATA, 2, method=name, removal="zero") for name in ("occlusion", "cheater")}
+    asked = []
+
+    def interrupted(name):
+        asked.append(name)
+        if len(asked) == 20:
+            raise KeyboardInterrupt
+        return function_of(name)
+
+    monkeypatch.setattr(suite, "function_of", interrupted)
+    memo = tmp_path / "memo"
+    with pytest.raises(KeyboardInterrupt):
+        run(MODEL, DATA, given, Settings(k=2, removal="zero"), resume=memo)
+    assert memo.exists()
+    done = len(asked) - 1
+    asked.clear()
+    asked.extend(["already past the cut"] * 20)
+    again = run(MODEL, DATA, given, Settings(k=2, removal="zero"), resume=memo)
+    assert len(asked) - 20 == 5 * len(CHECKS) - done
+    assert not memo.exists()
+    plain = [replace(row, seconds=0.0) for row in again.rows if row.check != "seconds"]
+    assert repr(plain) == repr([replace(row, seconds=0.0) for row in findings.rows if row.check != "seconds"])
+    assert again.verdicts == findings.verdicts
+
+
+def test_the_cost_is_said_before_the_work():
+    heard = []
+
+    def stop(text):
+        heard.append(text)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(MODEL, DATA, {}, Settings(k=2), say=stop)
+    assert "120 rows" in heard[0]

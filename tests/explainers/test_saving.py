@@ -1,0 +1,143 @@
+"""Explainers on disk: what is written, what is refused, what comes back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from sklearn.linear_model import LogisticRegression
+
+from explainers.samples import fitted, model, task, unfitted
+from unmask.data.own import dataset
+from unmask.errors import InputError, NotFittedError
+from unmask.explainers.saving import load
+from unmask.explainers.task import settings_of
+from unmask.masking import REMOVALS
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    fitted("l2x", "words").save(tmp_path / "kept")
+    return tmp_path / "kept"
+
+
+def change(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
+    path = folder / "explainer.json"
+    facts = json.loads(path.read_text())
+    edit(facts)
+    path.write_text(json.dumps(facts))
+
+
+def test_only_tensors_and_json_are_written(folder: Path) -> None:
+    facts, tensors = json.loads((folder / "explainer.json").read_text()), load_file(folder / "tensors.safetensors")
+    assert facts["format"] == 1
+    assert facts["method"] == "l2x"
+    assert facts["settings"] == settings_of(fitted("l2x", "words"))
+    assert facts["vocabulary"] == list(fitted("l2x", "words").task_.reader.vocabulary.words)
+    assert {name.partition(".")[0] for name in tensors} == {"selector_", "approximator_", "task"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda facts: facts.update(format=2), "has format 2, this version reads format 1; save it again"),
+        (lambda facts: facts.pop("format"), "has format None, this version reads format 1"),
+        (lambda facts: facts.update(colour="red"), r"does not know \(colour\); upgrade unmask"),
+        (lambda facts: facts.pop("classes"), r"does not know \(classes\)"),
+        (lambda facts: facts.update(method="crystal-ball"), r"does not know \(crystal-ball\); upgrade unmask"),
+        (lambda facts: facts["settings"].update(colour="red"), r"does not know \(colour\); upgrade unmask"),
+        (lambda facts: facts["settings"].pop("k"), r"does not know \(k\); upgrade unmask"),
+    ],
+)
+def test_what_this_version_does_not_know_is_refused(folder: Path, edit: Any, said: str) -> None:
+    change(folder, edit)
+    with pytest.raises(InputError, match=said):
+        load(folder, model("words"))
+
+
+@pytest.mark.parametrize("text", ["{", "", "\x00"])
+def test_broken_json_is_refused(folder: Path, text: str) -> None:
+    (folder / "explainer.json").write_text(text)
+    with pytest.raises(InputError, match=r"explainer\.json is not valid JSON .*; expected a saved explainer there"):
+        load(folder)
+
+
+@pytest.mark.parametrize("text", ["[]", "null", '"l2x"'])
+def test_json_of_something_else_is_refused(folder: Path, text: str) -> None:
+    (folder / "explainer.json").write_text(text)
+    with pytest.raises(InputError, match="has format None"):
+        load(folder)
+
+
+def test_a_folder_without_an_explainer_is_refused(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(InputError, match=r"cannot read .*; expected a saved explainer there"):
+            load(place)
+
+
+def test_tensors_that_cannot_be_read_are_refused(folder: Path) -> None:
+    (folder / "tensors.safetensors").write_bytes(b"not tensors")
+    with pytest.raises(InputError, match=r"cannot read .*tensors\.safetensors .*; save the explainer again"):
+        load(folder)
+    (folder / "tensors.safetensors").unlink()
+    with pytest.raises(InputError, match=r"cannot read .*tensors\.safetensors .*; save the explainer again"):
+        load(folder)
+
+
+def test_a_foreign_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "diary.txt").write_text("dear diary")
+    with pytest.raises(InputError, match="was not written by this command; choose another name"):
+        fitted("first-k", "table").save(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["diary.txt"]
+
+
+def test_an_own_folder_is_replaced(folder: Path) -> None:
+    fitted("first-k", "table").save(folder)
+    assert load(folder, model("table")).method == "first-k"
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:
+    fitted("first-k", "table").save(str(tmp_path))
+    assert load(str(tmp_path)).method == "first-k"
+
+
+def test_nothing_is_saved_before_it_is_fitted(tmp_path: Path) -> None:
+    with pytest.raises(NotFittedError, match="only a fitted explainer can be saved"):
+        unfitted("l2x").save(tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize(("removal", "kind"), [(name, kind) for name, way in REMOVALS.items() for kind in way.kinds])
+def test_every_removal_comes_back(removal: str, kind: str, tmp_path: Path) -> None:
+    explainer = unfitted("occlusion", removal=removal).fit(model(kind), task(kind))
+    explainer.save(tmp_path / "kept")
+    again = load(tmp_path / "kept", model(kind))
+    assert again.task_.removal.name == removal
+    assert torch.equal(again.explain(task(kind).test.x).scores, explainer.explain(task(kind).test.x).scores)
+
+
+def test_the_model_may_name_its_classes_in_another_order(tmp_path: Path) -> None:
+    """Classes given as high, low; scikit-learn sorts them the same way only by chance, here low comes first in data."""
+    x = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
+    names = ["low" if value < 0 else "high" for value in x[:, 0].tolist()]
+    data = dataset(x, names, kind="table", classes=("low", "high"))
+    estimator = LogisticRegression().fit(x.numpy(), names)  # its columns: high, low
+    explainer = unfitted("occlusion", 1).fit(estimator, data)
+    said = [data.classes[c] for c in explainer.explain(x).target]
+    assert said == estimator.predict(x.numpy()).tolist()
+    explainer.save(tmp_path / "kept")
+    again = load(tmp_path / "kept", estimator).explain(x)
+    assert [data.classes[c] for c in again.target] == said
+    assert torch.equal(again.scores, explainer.explain(x).scores)
+
+
+def test_a_model_of_other_classes_is_refused(folder: Path) -> None:
+    estimator = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(InputError, match="knows 2 classes but the data have 3"):
+        load(folder, estimator)
