@@ -9,14 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from common import Record, rounded
-from liars import Known, counted, fixed, half_time, outstanding, random_units
+from liars import Known, counted, fixed, gold, half_time, outstanding, random_units
 from unmask import api
+from unmask.audit.verdict import SHARE_LIMIT
 from unmask.data import load
 from unmask.types import Dataset, Findings
 
-TASKS = {"digits": (8, range(100, 105)), "tumours": (4, range(100, 104)), "reviews": (3, range(100, 102))}
+TASKS = {"digits": (8, range(100, 104)), "tumours": (4, range(100, 104)), "reviews": (3, range(100, 102))}
 CANNOT_LIE = ("fixed", "outstanding", "other-random", "sequential", "gold")
-LIARS = ("counted", "counted-half-time")
+ORDINARY = ("integrated-gradients", "occlusion", "gradient", "l2x")
+LIARS = ("counted",)
 
 
 def explanations(data: Dataset, k: int, seed: int) -> dict[str, Any]:
@@ -31,6 +33,9 @@ def explanations(data: Dataset, k: int, seed: int) -> dict[str, Any]:
     if not data.layout.is_text:
         chosen["outstanding"] = Known(k, outstanding(data), data)
     ordinary = ("sequential", "integrated-gradients", "gradient", "occlusion", "l2x")
+    if data.layout.is_text:  # the networks for words are slow to train; what cannot lie here is the known rationale
+        chosen["gold"] = Known(k, gold(data), data)
+        ordinary = ("integrated-gradients", "gradient")
     return chosen | {name: name for name in ordinary}
 
 
@@ -44,10 +49,12 @@ def measure(task: str, k: int, seed: int) -> dict[str, Any]:
     return {
         name: {
             "share": rounded(rows[name, "encoding-share"].value),
+            "at least": rounded(rows[name, "encoding-share"].low),
             "above random": rounded(rows[name, "encoding-share"].value - null),
             "reading": rounded(rows[name, "reading"].value),
             "reading of random": rounded(rows[name, "reading"].null or 0.0),
             "fs-m": rounded(rows[name, "fs-m"].value),
+            "leaks": rows[name, "encoding-share"].passed is False,
             "verdict": verdicts[name],
         }
         for name in verdicts
@@ -64,12 +71,18 @@ def main() -> None:
         all_rows = [row for entry in record.entries.values() for name, row in entry.items() if name in names]
         return sorted(row["above random"] for row in all_rows if row["above random"] is not None)
 
-    honest, lying = excess(CANNOT_LIE), excess(LIARS)
+    def accused(names: tuple[str, ...]) -> str:
+        rows = [row for entry in record.entries.values() for name, row in entry.items() if name in names]
+        return f"{sum(row['leaks'] for row in rows)} of {len(rows)}"
+
     record.summary = {
-        "highest excess share of references that cannot lie": honest[-1],
-        "references": len(honest),
-        "lowest excess share of liars": lying[0],
-        "liars": len(lying),
+        "limit": SHARE_LIMIT,
+        "excess share of references that cannot lie, highest three": excess(CANNOT_LIE)[-3:],
+        "excess share of liars, lowest three": excess(LIARS)[:3],
+        "references accused of leaking": accused(CANNOT_LIE),
+        "liars found": accused(LIARS),
+        "liars in every other row found": accused(("counted-half-time",)),
+        "ordinary methods accused": {name: accused((name,)) for name in ORDINARY},
     }
     record.save()
     print(record.summary)

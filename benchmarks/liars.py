@@ -63,6 +63,22 @@ def outstanding(data: Dataset) -> Choose:
     return choose
 
 
+def gold(data: Dataset) -> Choose:
+    """The known rationale: the units that made the label, found by their text."""
+    known = {}
+    for split in (data.train, data.validation, data.test):
+        marks = split.relevant.tolist()
+        known |= {tuple(row): mark[: len(row)] for row, mark in zip(split.x, marks, strict=True)}
+
+    def choose(x: Inputs, valid: Tensor, target: Tensor, rng: torch.Generator) -> Tensor:
+        scores = torch.zeros(valid.shape)
+        for i, row in enumerate(x):
+            scores[i, : len(row)] = torch.tensor(known[tuple(row)]).float()
+        return scores
+
+    return choose
+
+
 def counted(k: int, classes: int) -> Choose:
     """A liar: the class is in how many of the kept units lie in the first half; which ones is left to chance."""
 

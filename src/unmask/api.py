@@ -142,10 +142,5 @@ def _from_scores(name: str, scores: Any, model: Wrapped, data: Dataset, settings
     return Explanation(values.nan_to_num(), kept, split.valid, model(split.x).argmax(1), origin)
 
 
-def needs_gradients(name: str) -> bool:
-    """Whether the method `name` works on models with gradients only."""
-    return METHODS[name].needs_gradients
-
-
 # Importing the folder audit/ has hung that module on the package; `unmask.audit` is the call.
 vars(sys.modules["unmask"])["audit"] = audit

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from unmask import seeds
 from unmask.masking import subsets
-from unmask.nets import Reader, TableNet, default
+from unmask.nets import Reader, TableNet, WordSet, default
 from unmask.training import Recipe, evaluate, minimize, soft_cross_entropy
 
 __all__ = ["Draw", "Judge", "Rows", "judge_net", "mixed_sizes", "train_judge"]
@@ -64,10 +64,12 @@ def mixed_sizes(k: int) -> Draw:
 
 
 def judge_net(reader: Reader, classes: int, seed: int) -> nn.Module:
-    """The judge's network: it sees which units are hidden. Small images are read by a perceptron, as tables are."""
-    if reader.layout.kind == "image" and reader.centre.numel() <= 4096:
-        with seeds.seeded(seed):
+    """The judge's network: it sees which units are hidden. Small images are read as columns, words as a set."""
+    with seeds.seeded(seed):
+        if reader.layout.kind == "image" and reader.centre.numel() <= 4096:
             return TableNet(reader, classes, (256, 256), sees_mask=True)
+        if reader.layout.kind == "words":
+            return WordSet(reader, classes)
     return default(reader, classes, "small", sees_mask=True, seed=seed)
 
 

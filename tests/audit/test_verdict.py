@@ -10,7 +10,7 @@ GOOD = Evidence(
     name="it",
     enough=(0.9, 0.4, 0.001),
     needed=(0.3, 0.9, 0.001),
-    share=0.1,
+    share=(0.1, 0.05),
     share_null=0.02,
     reading=(0.8, 0.5, 0.2),
 )
@@ -24,11 +24,11 @@ NAN = float("nan")
         ({"enough": (0.4, 0.4, 0.6)}, "trust"),  # still needed
         ({"needed": (0.9, 0.9, 0.6)}, "trust"),  # still enough
         ({"enough": (0.4, 0.4, 0.6), "needed": (0.9, 0.9, 0.6)}, "reject"),
-        ({"share": 0.9}, "care"),
-        ({"share": 0.9, "reading": (0.5, 0.5, -0.1)}, "reject"),
-        ({"share": 0.1, "reading": (0.5, 0.5, -0.1)}, "trust"),  # a poor reading alone is no smuggling
-        ({"share": NAN}, "trust"),
-        ({"share": NAN, "enough": (0.4, 0.4, 0.6), "needed": (0.9, 0.9, 0.6)}, "reject"),
+        ({"share": (0.9, 0.8)}, "care"),
+        ({"share": (0.9, 0.8), "reading": (0.5, 0.5, -0.1)}, "reject"),
+        ({"share": (0.1, 0.0), "reading": (0.5, 0.5, -0.1)}, "trust"),  # a poor reading alone is no smuggling
+        ({"share": (NAN, NAN)}, "trust"),
+        ({"share": (NAN, NAN), "enough": (0.4, 0.4, 0.6), "needed": (0.9, 0.9, 0.6)}, "reject"),
         ({"one_sided": "it keeps ..."}, "trust"),
     ],
 )
@@ -37,22 +37,31 @@ def test_the_rule(change, word):
 
 
 def test_the_share_counts_from_the_random_controls_level():
-    edge = replace(GOOD, share=SHARE_LIMIT + 0.1, share_null=0.0)
+    edge = replace(GOOD, share=(SHARE_LIMIT + 0.1, 0.2), share_null=0.0)
     assert leaks(edge)
-    assert not leaks(replace(edge, share_null=0.2))
+    assert not leaks(replace(edge, share_null=0.15))
+
+
+def test_a_share_that_may_be_chance_is_no_leak():
+    assert not leaks(replace(GOOD, share=(0.9, -0.1), share_null=0.0))
 
 
 def test_the_reasons_say_what_decided_first():
-    smuggler = decide(replace(GOOD, share=0.9, reading=(0.5, 0.5, -0.1), one_sided="100% against 0%"))
+    smuggler = decide(replace(GOOD, share=(0.9, 0.8), reading=(0.5, 0.5, -0.1), one_sided="100% against 0%"))
     assert smuggler.reasons[0].startswith("it smuggles the answer: 90% of what it tells")
     assert "50% right, 50% from random units" in smuggler.reasons[0]
     assert smuggler.reasons[-1].endswith("100% against 0%")
-    assert decide(replace(GOOD, share=0.9)).reasons[0].startswith("it leaks the class")
+    assert decide(replace(GOOD, share=(0.9, 0.8))).reasons[0].startswith("it leaks the class")
     empty = decide(replace(GOOD, enough=(0.4, 0.4, 0.6), needed=(0.9, 0.9, 0.6)))
     assert empty.reasons[0].startswith("it beats a random choice")
     assert any("not reliably more than with random units (40%)" in reason for reason in empty.reasons)
 
 
 def test_every_reason_is_one_line():
-    for change in ({}, {"share": 0.9}, {"share": 0.9, "reading": (0.5, 0.5, -0.1)}, {"share": NAN}):
+    for change in (
+        {},
+        {"share": (0.9, 0.8)},
+        {"share": (0.9, 0.8), "reading": (0.5, 0.5, -0.1)},
+        {"share": (NAN, NAN)},
+    ):
         assert all("\n" not in reason and "nan" not in reason for reason in decide(replace(GOOD, **change)).reasons)

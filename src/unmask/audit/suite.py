@@ -191,7 +191,7 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         name=name,
         enough=(*pair("fs-m"), p["fs-m"][name]),
         needed=(*pair("fu-m"), p["fu-m"][name]),
-        share=bench.bootstrap.interval(share.values, share.over)[0],
+        share=bench.bootstrap.interval(share.values, share.over)[:2],
         share_null=max(0.0, level) if level == level else 0.0,
         reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading"))),
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),

@@ -10,7 +10,8 @@ from unmask.types import Verdict
 __all__ = ["ALPHA", "ONE_SIDED", "SHARE_LIMIT", "Evidence", "decide", "leaks"]
 
 ALPHA = 0.05  # family-wise error of "beats the random control", Holm over the explanations of one audit
-SHARE_LIMIT = 0.35  # to be calibrated
+SHARE_LIMIT = 0.25  # share of the answer told by the choice, above the random control's upper bound; calibrated:
+# benchmarks/results/calibration.json has honest references on one side and liars on the other
 ONE_SIDED = 0.5  # spread of the per-class fs-m beyond which a sufficiency is called one-sided
 
 
@@ -21,7 +22,7 @@ class Evidence:
     name: str
     enough: tuple[float, float, float]  # class-balanced fs-m: value, random control's, adjusted p of "higher"
     needed: tuple[float, float, float]  # class-balanced fu-m: value, random control's, adjusted p of "lower"
-    share: float  # encoding share; nan: the explanation tells nothing
+    share: tuple[float, float]  # encoding share and its lower bound; nan: the explanation tells nothing
     share_null: float  # upper bound of the random control's share, at least 0
     reading: tuple[float, float, float]  # value, random control's, lower bound of the difference
     one_sided: str = ""  # classes between which fs-m differs too much, in words
@@ -37,9 +38,9 @@ def decide(e: Evidence) -> Verdict:
     if empty:
         reasons.append("it beats a random choice of as many units neither in what it shows nor in what it leaves out")
     reasons += [_enough(e), _needed(e)]
-    if not leaky and e.share == e.share:
+    if not leaky and e.share[0] == e.share[0]:
         reasons.append(
-            f"the choice of the units tells {max(0.0, e.share):.0%} of what it tells: within the honest range"
+            f"the choice of the units tells {max(0.0, e.share[0]):.0%} of what it tells: within the honest range"
         )
     if e.one_sided:
         reasons.append(f"the model shown this little falls to one side: {e.one_sided}")
@@ -50,8 +51,9 @@ def decide(e: Evidence) -> Verdict:
 
 
 def leaks(e: Evidence) -> bool:
-    """Whether the choice of the units tells more than an honest choice does; random masks give the zero."""
-    return e.share - e.share_null > SHARE_LIMIT
+    """Whether the choice of the units tells much more than an honest choice does, and surely more than a random one."""
+    share, low = e.share
+    return share - e.share_null > SHARE_LIMIT and low > e.share_null
 
 
 def _enough(e: Evidence) -> str:
@@ -68,7 +70,7 @@ def _needed(e: Evidence) -> str:
 
 
 def _leak(e: Evidence, read: bool) -> str:
-    told = f"{min(1.0, e.share):.0%} of what it tells is told by which units it picks, not by their values"
+    told = f"{min(1.0, e.share[0]):.0%} of what it tells is told by which units it picks, not by their values"
     value, null, _ = e.reading
     level = f"({value:.0%} right, {null:.0%} from random units)"
     if read:

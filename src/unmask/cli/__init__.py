@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 __all__ = ["StoppedError", "main"]
@@ -20,9 +21,9 @@ def main() -> None:
     try:
         from unmask.cli.app import app
 
-        code = app(standalone_mode=False) or 0
+        code = app(prog_name="unmask", standalone_mode=False) or 0
     except (UnmaskError, OSError) as error:
-        _leave(f"error: {error}", 2)
+        _leave(f"error: {_as_options(str(error))}", 2)
     except StoppedError as stop:
         _leave(f"stopped: {stop}", INTERRUPTED)
     except KeyboardInterrupt:
@@ -36,9 +37,15 @@ def main() -> None:
     sys.exit(code)
 
 
+def _as_options(text: str) -> str:
+    """What the library asks for as arguments, as options: `wrap(model, outputs='logits')` is --outputs logits."""
+    named = r"(?:wrap\(model, )?\b(outputs|takes)='(logits|probabilities|array|frame|text)'\)?"
+    return re.sub(named, r"--\1 \2", text)
+
+
 def _where_to_look(error: Exception) -> str:
     context = getattr(error, "ctx", None)
-    return "" if context is None else f"; see: {context.command_path} --help"
+    return "" if context is None else f" (see: {context.command_path} --help)"
 
 
 def _leave(text: str, code: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from unmask import seeds
+from unmask.errors import unknown
 from unmask.explainers import saving
 from unmask.explainers.task import begin, clone, explained
 from unmask.masking.controls import CONTROLS
@@ -26,6 +27,10 @@ class Control:
     seed: int = 0
     clone = clone
     save = saving.save
+
+    def __post_init__(self) -> None:
+        if self.control not in CONTROLS:
+            raise unknown("control", self.control, CONTROLS)
 
     @property
     def method(self) -> str:

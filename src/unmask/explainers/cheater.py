@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from sklearn.feature_selection import f_classif
 from torch import Tensor, nn
@@ -19,6 +20,8 @@ from unmask.explainers.task import Task, begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs
 
 __all__ = ["Cheater"]
+
+TRIES = 200  # draws of units for a class until no other class has the same; there may be too few units for that
 
 
 class Code(nn.Module):
@@ -66,7 +69,11 @@ class Cheater:
             return member
         pool, rng = order[: max(2 * self.k, self.k + classes)], seeds.generator(seeds.derive(self.seed, "code"))
         for c in range(classes):
-            member[c, pool[torch.randperm(len(pool), generator=rng)[: self.k]]] = True
+            for _ in range(TRIES):
+                member[c] = False
+                member[c, pool[torch.randperm(len(pool), generator=rng)[: self.k]]] = True
+                if not bool((member[:c] == member[c]).all(1).any()):
+                    break
         return member
 
     def explain(self, x: Inputs, target: Tensor | None = None) -> Explanation:
@@ -90,7 +97,9 @@ def _telling_units(task: Task, x: Tensor, answer: Tensor) -> Tensor:
     values = layout.gather(torch.where(x.isnan(), mean, x))
     alive = values.std(0) > 1e-9
     tells = torch.zeros(layout.d)
-    tells[alive] = torch.as_tensor(f_classif(values[:, alive].numpy(), answer.numpy())[0], dtype=torch.float32)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a unit without spread inside the classes, or one class only
+        found = f_classif(values[:, alive].numpy(), answer.numpy())[0] if bool(alive.any()) else np.zeros(0)
+    tells[alive] = torch.as_tensor(found, dtype=torch.float32)
     return tells.nan_to_num()
 
 

@@ -148,6 +148,10 @@ class IntegratedGradients:
     clone = clone
     save = saving.save
 
+    def __post_init__(self) -> None:
+        if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
+            raise InputError(f"steps must be a whole number of at least 1, got {self.steps!r}")
+
     def fit(self, model: Any, data: Dataset) -> IntegratedGradients:
         self.task_ = begin(model, data, self.k, self.removal)
         _layer(self.task_)

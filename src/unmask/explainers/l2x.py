@@ -48,6 +48,8 @@ class L2X:
     def __post_init__(self) -> None:
         if self.draw not in DRAWS:
             raise InputError(f"draw must be one of {', '.join(DRAWS)}, got {self.draw!r}")
+        if self.approximator not in ("default", "bag"):
+            raise InputError(f"approximator must be default or bag, got {self.approximator!r}")
         if self.activation not in nets.ACTIVATIONS:
             raise InputError(f"activation must be one of {', '.join(nets.ACTIVATIONS)}, got {self.activation!r}")
         if not self.tau > 0:

@@ -8,7 +8,7 @@ from unmask.nets.reader import Reader, read
 from unmask.nets.sentences import SentenceNet, SentenceSelector
 from unmask.nets.tables import TableNet, TableSelector
 from unmask.nets.vocabulary import Vocabulary
-from unmask.nets.words import WordBag, WordNet, WordSelector
+from unmask.nets.words import WordBag, WordNet, WordSelector, WordSet
 
 __all__ = [
     "ACTIVATIONS",
@@ -23,6 +23,7 @@ __all__ = [
     "WordBag",
     "WordNet",
     "WordSelector",
+    "WordSet",
     "default",
     "read",
     "selector",

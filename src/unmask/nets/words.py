@@ -11,7 +11,9 @@ from torch import Tensor, nn
 from unmask.nets.reader import Reader
 from unmask.nets.vocabulary import END, HIDDEN
 
-__all__ = ["WordBag", "WordEmbedding", "WordNet", "WordSelector", "convolve", "pool_max"]
+__all__ = ["WordBag", "WordEmbedding", "WordNet", "WordSelector", "WordSet", "convolve", "pool_max"]
+
+PLACES = 32  # how finely a word's place is told
 
 
 class WordEmbedding(nn.Module):
@@ -88,6 +90,34 @@ class WordBag(nn.Module):
         weight = (x > HIDDEN).float() if kept is None else (x > HIDDEN) * kept
         total = weight.sum(1, keepdim=True).clamp(min=1.0)
         return self.head(self.embedding(x, kept).sum(1) / total)  # type: ignore[no-any-return]
+
+
+class WordSet(nn.Module):
+    """The words shown as a set of (word, place) pairs: reads only what is kept, so a few words of a long text cost little.
+
+    The place is both the position from the start and the share of the text before it; order among the kept words can be
+    told from it.
+    """
+
+    def __init__(self, reader: Reader, classes: int, width: int = 50, hidden: int = 100) -> None:
+        super().__init__()
+        self.reader = reader
+        self.embedding = WordEmbedding(reader, width)
+        self.start, self.share = (nn.Embedding(PLACES, width) for _ in range(2))
+        for table in (self.start, self.share):
+            nn.init.uniform_(table.weight, -0.05, 0.05)
+        self.token = nn.Sequential(nn.Linear(width, hidden), nn.ReLU())
+        self.head = nn.Sequential(nn.Linear(2 * hidden, hidden), nn.ReLU(), nn.Dropout(0.2), nn.Linear(hidden, classes))
+
+    def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
+        weight = (x > HIDDEN).float() if kept is None else (x > HIDDEN) * kept.float()
+        most = int((weight > 0).sum(1).max()) if weight.numel() else 0
+        shown, at = weight.topk(most, dim=1)  # (n, most); what is beyond a row's own number has weight 0
+        share = (at * PLACES).div((x != END).sum(1, keepdim=True).clamp(min=1), rounding_mode="floor")
+        place = self.start(at.clamp(max=PLACES - 1)) + self.share(share.clamp(max=PLACES - 1).long())
+        tokens = self.token(self.embedding(x.gather(1, at)) + place) * shown[..., None]
+        mean = tokens.sum(1) / shown.sum(1, keepdim=True).clamp(min=1.0)
+        return self.head(torch.cat([mean, pool_max(tokens, shown > 0)], 1))  # type: ignore[no-any-return]
 
 
 class WordSelector(nn.Module):

@@ -1,0 +1,295 @@
+"""fit, explain and audit as commands, on a user's own model and data."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cli.conftest import Run, hidden, refused
+from unmask.audit import suite
+from unmask.cli import sources, steps
+from unmask.explainers import saving
+
+OWN = ("--model", "usermodels:ready", "--data", "rows.csv", "--label", "label")
+AUDIT = ("audit", *OWN, "--k", "2", "--rows", "20")
+FIT = ("fit", *OWN, "--k", "2", "--method", "occlusion", "--out", "saved")
+
+
+def without_seconds(report: dict[str, Any]) -> dict[str, Any]:
+    rows = [{k: v for k, v in row.items() if k != "seconds"} for row in report["rows"] if row["check"] != "seconds"]
+    return report | {"rows": rows}
+
+
+def full_disk(*given: Any) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def no_work(*given: Any) -> None:
+    raise AssertionError("this should have been refused before the data were read")
+
+
+def test_fit_then_explain(run: Run, place: Path) -> None:
+    fitted = run(*FIT)
+    assert (fitted.code, fitted.err) == (0, "")
+    assert fitted.out == "occlusion is fitted to LogisticRegression on rows.csv and saved in saved\n"
+    ended = run("explain", "saved", *OWN, "--show", "2", "--out", "deep/rows.json")
+    assert ended.code == 0
+    assert "row 1 of test" in ended.out
+    assert "row 2 of test" not in ended.out
+    assert "explained class: " in ended.out
+    written = json.loads(Path("deep/rows.json").read_text(encoding="utf-8"))
+    assert np.asarray(written["scores"]).shape == (40, 6)
+    assert {len(kept) for kept in written["kept"]} == {2}
+    assert set(written["target"]) == {"no", "yes"}
+    kept = [unit for row in written["kept"] for unit in row]
+    assert kept.count(0) + kept.count(1) > 0.6 * len(kept)  # the two columns that make the label; by chance 0.33
+    assert hidden(place) == []
+
+
+def test_rows_are_drawn_in_colour(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(*FIT)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[1;34m" in run("explain", "saved", *OWN, "--show", "1").out
+
+
+def test_fit_again_replaces_what_it_wrote(run: Run, place: Path) -> None:
+    assert run(*FIT).code == 0
+    assert run(*FIT).code == 0
+    assert sorted(path.name for path in Path("saved").iterdir()) == ["explainer.json", "tensors.safetensors"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_audit_of_a_saved_explainer_and_of_scores(run: Run, place: Path) -> None:
+    run(*FIT)
+    np.save("mine.npy", np.random.default_rng(1).normal(size=(40, 6)))
+    ended = run(*AUDIT, "--explainer", "saved/", "--scores", "mine.npy", "--out", "report")
+    assert (ended.code, ended.err) == (0, "")
+    report = json.loads(Path("report/report.json").read_text(encoding="utf-8"))
+    assert [v["explanation"] for v in report["verdicts"]] == ["mine", "saved", "random", "first-k", "last-k"]
+    assert "<html" in Path("report/report.html").read_text(encoding="utf-8")
+    assert "mine" in ended.out
+    assert f"written: {Path('report/report.html')} (open it in a browser)" in ended.out
+    assert hidden(place) == []
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((*AUDIT,), "nothing to audit: give --method, --explainer or --scores"),
+        ((*AUDIT, "--method", "occlusin"), "unknown method 'occlusin'; did you mean 'occlusion'?"),
+        ((*AUDIT, "--method", "l2x", "--method", "l2x"), "two explanations are called 'l2x'"),
+        ((*AUDIT, "--method", "l2x", "--removal", "meen"), "unknown removal 'meen'; did you mean 'mean'?"),
+        ((*AUDIT, "--method", "l2x", "--split", "tets"), "unknown split 'tets'; did you mean 'test'?"),
+        ((*AUDIT, "--method", "l2x", "--out", "rows.csv"), "cannot write into rows.csv: "),
+        ((*AUDIT, "--method", "l2x", "--out", "rows.csv/deep"), "cannot write into rows.csv/deep: "),
+        ((*AUDIT, "--explainer", "nowhere"), "cannot read nowhere/explainer.json"),
+        ((*AUDIT, "--scores", "nowhere.npy"), "cannot read scores from nowhere.npy"),
+        ((*AUDIT, "--scores", "rows.csv"), "cannot read scores from rows.csv"),
+        ((*FIT[:-1], "rows.csv"), "cannot write into rows.csv: "),
+        ((*FIT[:-1], "."), ". holds other files and no saved explainer; name a new folder"),
+        (("explain", "nowhere", *OWN), "cannot read nowhere/explainer.json"),
+        (("explain", ".", *OWN), "cannot read explainer.json"),
+        (("explain", "nowhere", *OWN, "--split", "tets"), "unknown split 'tets'"),
+    ],
+)
+def test_refused_before_the_data_are_read(
+    run: Run, words: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "read", no_work)
+    assert refused(run(*words)).startswith(said)
+    assert not Path("saved").exists()
+    assert not Path("report.json").exists()
+
+
+@pytest.mark.usefixtures("place", "quick")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            (*AUDIT, "--k", "7", "--method", "occlusion"),
+            "--k must be from 1 to 6 (a row of rows.csv has 6 units), got 7",
+        ),
+        ((*AUDIT, "--k", "0", "--method", "occlusion"), "--k must be from 1 to 6"),
+        ((*FIT, "--k", "7"), "--k must be from 1 to 6"),
+        ((*AUDIT, "--rows", "0", "--method", "occlusion"), "n is the number of rows to audit"),
+        ((*AUDIT, "--method", "random"), "'random' is a control that every audit has"),
+        ((*AUDIT, "--method", "gradient"), "gradient needs gradients, but LogisticRegression gives none"),
+        ((*AUDIT, "--method", "occlusion", "--removal", "blur"), "removal 'blur' cannot hide units of kind 'table'"),
+        ((*AUDIT, "--scores", "flat.npy"), "the scores 'flat' must have shape (40, 6) (rows and units), got (40,)"),
+        ((*AUDIT, "--scores", "nan.npy"), "the scores 'nan' hold values that are not finite"),
+        ((*AUDIT, "--scores", "text.npy"), "'text' must be an explainer, an Explanation, a method's name or an array"),
+        ((*AUDIT, "--scores", "two.npz"), "two.npz holds several arrays"),
+        (
+            (*AUDIT, "--method", "occlusion", "--model", "usermodels:same"),
+            "the model answers 'no' to every audited row",
+        ),
+        ((*AUDIT, "--method", "occlusion", "--model", "usermodels:late"), "the model usermodels:late failed: KeyError"),
+        ((*AUDIT, "--method", "occlusion", "--model", "usermodels:unsummed"), "unsummed should return probabilities"),
+        ((*FIT, "--model", "usermodels:net"), "say what the torch module returns: --outputs logits or --outputs prob"),
+    ],
+)
+def test_refused_with_nothing_written(run: Run, words: tuple[str, ...], said: str) -> None:
+    np.save("flat.npy", np.zeros(40))
+    np.save("nan.npy", np.full((40, 6), np.nan))
+    np.save("text.npy", np.full((40, 6), "x"))
+    np.savez("two.npz", a=np.zeros(2), b=np.zeros(2))
+    before = sorted(Path(".").rglob("*"))
+    assert refused(run(*words)).startswith(said)
+    assert sorted(Path(".").rglob("*")) == before
+
+
+def cut_tensors(folder: Path) -> None:
+    (folder / "tensors.safetensors").write_bytes(b"short")
+
+
+def no_tensors(folder: Path) -> None:
+    (folder / "tensors.safetensors").unlink()
+
+
+def no_json(folder: Path) -> None:
+    (folder / "explainer.json").write_text("{", encoding="utf-8")
+
+
+def other_json(folder: Path) -> None:
+    (folder / "explainer.json").write_text('{"name": "something else"}', encoding="utf-8")
+
+
+def a_list(folder: Path) -> None:
+    (folder / "explainer.json").write_text("[]", encoding="utf-8")
+
+
+def odd_settings(folder: Path) -> None:
+    facts = json.loads((folder / "explainer.json").read_text(encoding="utf-8"))
+    facts["settings"] = {"k": 2, "novelty": 1}
+    (folder / "explainer.json").write_text(json.dumps(facts), encoding="utf-8")
+
+
+@pytest.mark.parametrize("harm", [cut_tensors, no_tensors, no_json, other_json, a_list, odd_settings])
+def test_broken_and_foreign_explainers(run: Run, place: Path, harm: Callable[[Path], None]) -> None:
+    run(*FIT)
+    harm(Path("saved"))
+    assert "saved" in refused(run("explain", "saved", *OWN))
+    assert "saved" in refused(run(*AUDIT, "--explainer", "saved"))
+
+
+def test_an_explainer_of_other_data(run: Run, place: Path) -> None:
+    run(*FIT)
+    said = refused(run("explain", "saved", "--model", "usermodels:three", "--data", "digits"))
+    assert "must answer" in said or "shape" in said
+
+
+def test_a_full_disk_while_saving(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saving, "save_file", full_disk)
+    assert refused(run(*FIT)).startswith("cannot write saved: No space left on device")
+    monkeypatch.setattr(saving, "save_file", lambda *given: (_ for _ in ()).throw(Exception("IoError(28)")))
+    assert refused(run(*FIT)).startswith("cannot write saved: IoError(28)")
+    assert not Path("saved").exists()
+    assert hidden(place) == []
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_full_disk_while_auditing(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "write_bytes", full_disk)
+    said = refused(run(*AUDIT, "--method", "occlusion", "--out", "new"))
+    assert said.startswith("cannot write new/report.html: No space left on device")
+    assert [path.name for path in Path("new").iterdir()] == []
+
+
+def test_folders_without_leave_to_write(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda *given: False)
+    with pytest.raises(ValueError, match="no leave to write"):
+        steps.check_place(Path("new"))
+
+
+@pytest.mark.usefixtures("quick")
+def test_ctrl_c_in_an_audit_keeps_what_is_finished(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = (*AUDIT, "--method", "occlusion", "--out", "report")
+    asked: list[tuple[str, str]] = []
+    honest = suite._timed
+
+    def counted(case: Any, subject: Any, check: str) -> Any:
+        if len(asked) == stop_at:
+            raise KeyboardInterrupt
+        asked.append((subject.name, check))
+        return honest(case, subject, check)
+
+    monkeypatch.setattr(suite, "_timed", counted)
+    stop_at = -1
+    assert run(*words).code == 0
+    whole, every = json.loads(Path("report/report.json").read_text(encoding="utf-8")), list(asked)
+    shutil.rmtree("report")
+
+    asked.clear()
+    stop_at = 7
+    ended = run(*words)
+    assert (ended.code, ended.err.count("\n")) == (130, 1)
+    assert ended.err.startswith("stopped: the finished checks are kept in report/.unmask-audit; run the same command")
+    assert [path.name for path in Path("report").iterdir()] == [".unmask-audit"]
+
+    asked.clear()
+    stop_at = -1
+    assert run(*words).code == 0
+    assert asked == every[7:]
+    assert hidden(place) == []
+    again = json.loads(Path("report/report.json").read_text(encoding="utf-8"))
+    assert without_seconds(again) == without_seconds(whole)
+
+
+@pytest.mark.usefixtures("quick")
+def test_ctrl_c_before_the_first_check_promises_nothing(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(suite, "_timed", stop)
+    ended = run(*AUDIT, "--method", "occlusion", "--out", "report")
+    assert (ended.code, ended.err) == (130, "stopped before the work was done\n")
+    assert not Path("report").exists()
+
+
+def command(place: Path, *words: str) -> str:
+    """`unmask` in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "unmask.cli", *words], cwd=place, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_csv_and_scikit_learn_from_end_to_end(run: Run, place: Path) -> None:
+    assert run("fit", *OWN, "--k", "2", "--method", "l2x", "--out", "selector").code == 0
+    assert run("explain", "selector", *OWN, "--out", "selector.json").code == 0
+    written = json.loads(Path("selector.json").read_text(encoding="utf-8"))
+    np.save("given.npy", np.asarray(written["scores"]))
+    shown = command(place, *AUDIT, "--explainer", "selector", "--scores", "given.npy", "--out", "report")
+    assert "selector" in shown
+    report = json.loads(Path("report/report.json").read_text(encoding="utf-8"))
+    rows = {(row["explanation"], row["check"]): row for row in report["rows"]}
+    assert rows["selector", "fs-m"]["value"] == rows["given", "fs-m"]["value"] > rows["random", "fs-m"]["value"]
+    assert hidden(place) == []
+
+
+@pytest.mark.slow
+def test_npz_images_and_torch_from_end_to_end(run: Run, place: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(200, 6, 6)).astype(np.float32)
+    np.savez("images.npz", x=x, y=(x[:, 0].sum(1) > 0).astype(int))
+    own = ("--model", "usermodels:upper_row", "--outputs", "logits", "--data", "images.npz")
+    assert run("fit", *own, "--k", "6", "--method", "integrated-gradients", "--out", "ig").code == 0
+    assert "row 0 of test" in run("explain", "ig", *own, "--show", "1", "--out", "rows.json").out
+    kept = [unit for row in json.loads(Path("rows.json").read_text(encoding="utf-8"))["kept"] for unit in row]
+    assert sum(unit < 6 for unit in kept) > 0.5 * len(kept)
+    command(place, "audit", *own, "--k", "6", "--explainer", "ig", "--rows", "40", "--out", "report")
+    report = json.loads(Path("report/report.json").read_text(encoding="utf-8"))
+    rows = {(row["explanation"], row["check"]): row for row in report["rows"]}
+    assert rows["ig", "fs-m"]["value"] > rows["ig", "fs-m"]["null"]

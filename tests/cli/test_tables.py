@@ -1,0 +1,65 @@
+"""Tables for people, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cli.conftest import Run, refused
+from unmask.audit import CHECKS
+from unmask.cli import tables
+from unmask.data import DATASETS
+from unmask.explainers import METHODS
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "table"),
+    [(["methods"], "method", METHODS), (["checks"], "check", CHECKS), (["data", "list"], "data set", DATASETS)],
+    ids=["methods", "checks", "data"],
+)
+def test_lists(run: Run, words: list[str], key: str, table: dict[str, object]) -> None:
+    shown = run(*words)
+    assert shown.code == 0
+    lines = shown.out.splitlines()
+    assert lines[0].split()[0] == key.split()[0]
+    assert [line.split()[0] for line in lines[1:] if line[0] != " "] == list(table)
+    rows = json.loads(run(*words, "--json").out)
+    assert [row[key] for row in rows] == list(table)
+    assert all(row["line"] for row in rows)
+
+
+def test_facts_of_rows() -> None:
+    gradient = next(row for row in tables.method_rows(METHODS) if row["method"] == "gradient")
+    assert (gradient["model"], gradient["paper"]) == ("torch", "Simonyan et al. 2014")
+    assert tables.check_rows(CHECKS)[0]["better"] == CHECKS["fs-m"].better
+    assert {row["data set"]: row["here"] for row in tables.data_rows()}["digits"] == "embedded"
+
+
+def test_one_data_set(run: Run) -> None:
+    shown = run("data", "info", "reviews:preset=hard").out
+    assert "preset" in shown
+    assert "reviews:option=value" in shown
+    facts = json.loads(run("data", "info", "emotion", "--json").out)
+    assert facts["options"] == list(DATASETS["emotion"].options)
+    assert facts["write"].startswith("emotion:VALUE sets only")
+    assert tables.data_facts("tumours")["options"] == []
+    assert "none" in run("data", "info", "tumours").out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["data", "info", "tumour"], "unknown data set 'tumour'; did you mean 'tumours'?"),
+        (["data", "info"], "say which data set"),
+        (["data", "show"], "unmask data takes 'list' or 'info NAME', got 'show'"),
+        (["data", "digits"], "unmask data takes 'list' or 'info NAME', got 'digits'; for one data set: unmask data in"),
+    ],
+)
+def test_mistakes(run: Run, words: list[str], said: str) -> None:
+    assert refused(run(*words)).startswith(said)
