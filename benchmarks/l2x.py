@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from common import Record, rounded
 from torch import Tensor
 
+from common import Record, rounded
 from unmask import seeds
 from unmask.api import fit, train_model
 from unmask.data import load, probabilities

@@ -269,6 +269,7 @@ def test_the_reference_model_learns(data: Dataset) -> None:
     assert api.train_model(data, recipe=replace(SHORT, epochs=20)).details["test accuracy"] > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_the_same_seed_gives_the_same_report(data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fit, explain and audit twice; saved and loaded between."""

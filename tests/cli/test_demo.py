@@ -23,6 +23,7 @@ def test_every_tour_names_what_exists() -> None:
         assert "cheater" in tour.methods
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_the_whole_job(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train = api.train_model

@@ -93,7 +93,7 @@ def test_scores_tell_the_order_of_the_questions(kind: str) -> None:
 
 
 def branching(n: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Eight values of +-1: class by x2 where x1 > 0, else by x3, and doubled by x0; x4 to x7 are noise."""
+    """Eight values of +-1, four classes: x0, and x2 where x1 > 0, else x3; x4 to x7 are noise."""
     x = torch.where(torch.rand(n, 8, generator=generator(seed)) < 0.5, 1.0, -1.0)
     side = torch.where(x[:, 1] > 0, x[:, 2], x[:, 3])
     return x, ((x[:, 0] > 0).long() * 2 + (side > 0).long())
@@ -109,7 +109,7 @@ def truth(x: Any) -> Tensor:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_asks_for_what_decides(seed: int) -> None:
-    """x0 and x1 always, then x2 or x3 by the sign of x1, as far as three questions go."""
+    """x0 always, the rest of the three questions among x1, x2 and x3, never noise."""
     x, y = branching(3000, 1)
     data = dataset(x, y.tolist(), kind="table")
     explainer = Sequential(3, recipe=Recipe(epochs=8, batch=128, rate=3e-3, seed=seed)).fit(truth, data)

@@ -107,7 +107,7 @@ def _parts(where: str) -> tuple[str, str]:
 
 
 def _is_factory(found: Any) -> bool:
-    """A function or class that can be called without arguments to get the model."""
+    """A function that can be called without arguments to get the model."""
     is_model = hasattr(found, "predict_proba") or hasattr(found, "forward") or isinstance(found, Wrapped)
     if isinstance(found, type) or is_model or not callable(found):
         return False
@@ -115,7 +115,7 @@ def _is_factory(found: Any) -> bool:
         wanted = inspect.signature(found).parameters.values()
     except ValueError:  # compiled functions do not tell
         return False
-    return not any(p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in wanted)
+    return not any(p.default is p.empty and p.kind != p.VAR_KEYWORD for p in wanted)
 
 
 def _guarded(model: Wrapped, where: str) -> Wrapped:

@@ -16,6 +16,7 @@ from unmask.errors import InputError, unknown
 __all__ = ["check_rows", "data_facts", "data_rows", "data_step", "method_rows", "show_rows"]
 
 Row = dict[str, Any]
+HEADS = {"line": "in one line", "here": "on this machine"}  # for people, where the key is for machines
 
 
 def show_rows(rows: list[Row], as_json: bool) -> None:
@@ -23,7 +24,7 @@ def show_rows(rows: list[Row], as_json: bool) -> None:
     if as_json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return
-    table = Table(*rows[0], box=None, padding=(0, 2, 0, 0))
+    table = Table(*(HEADS.get(key, key) for key in rows[0]), box=None, padding=(0, 2, 0, 0))
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
     Console(highlight=False).print(table)
@@ -82,7 +83,7 @@ def data_step(action: str, name: str, as_json: bool) -> None:
 def _show_facts(facts: Row) -> None:
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for key, value in facts.items():
-        table.add_row(key, _cell(value))
+        table.add_row(HEADS.get(key, key), _cell(value))
     Console(highlight=False).print(table)
 
 

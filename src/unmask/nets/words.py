@@ -93,7 +93,7 @@ class WordBag(nn.Module):
 
 
 class WordSet(nn.Module):
-    """The words shown as a set of (word, place) pairs: reads only what is kept, so a few words of a long text cost little.
+    """The words shown as a set of (word, place) pairs: reads only what is kept, so few words of a long text are cheap.
 
     The place is both the position from the start and the share of the text before it; order among the kept words can be
     told from it.
