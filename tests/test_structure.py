@@ -23,8 +23,12 @@ PACKAGE = TESTS.parent / "src" / "unmask"
 # What a rule leaves out, each with its reason. An entry that is no longer needed fails, so the lists stay short.
 FREE_ARGUMENTS = {
     "api.py:audit": "the public contract names these eight",
+    "data/own.py:dataset": "whatever a user knows of their own data can be said in one call",
 }
-FREE_KEYWORDS: dict[str, str] = {}  # functions that may take **keywords
+FREE_KEYWORDS = {  # functions that may take **keywords
+    "data/__init__.py:load": "options belong to the data set, which checks their names",
+    "data/reviews.py:reviews": "the fields of its Settings, which checks their names",
+}
 FREE_BASES: dict[str, str] = {}  # classes that may inherit from something else
 FREE_OF_TESTS: dict[str, str] = {}  # files without a test file of the same name
 

@@ -197,3 +197,23 @@ def test_what_is_no_json_is_one_sentence(content: bytes | None, said: str, tmp_p
         read_json(path, "a report")
     assert str(caught.value).startswith(said.format(path=path))
     assert "expected a report there" in str(caught.value)
+
+
+def test_others_may_read_the_file(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("x")
+    assert write_text(tmp_path / "report.json", "x").stat().st_mode == plain.stat().st_mode
+
+
+def test_a_name_no_system_takes(tmp_path: Path) -> None:
+    for name in ("a\0b.json", 300 * "x" + ".json"):
+        with pytest.raises(InputError, match="cannot write"):
+            write_text(tmp_path / name, "text")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "report.json").mkdir()
+    with pytest.raises(InputError, match="cannot write"):
+        write_text(tmp_path / "report.json", "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.json"]

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from unmask.api import audit, explainer, fit, load_explainer, train_model
     from unmask.data import dataset, load, plant
     from unmask.errors import InputError, NotFittedError, TrainingError, UnmaskError
-    from unmask.explainers.gradients import Gradient, GradientXInput, IntegratedGradients
+    from unmask.explainers.gradients import Gradient, GradientXInput
+    from unmask.explainers.integrated import IntegratedGradients
     from unmask.explainers.l2x import L2X
     from unmask.explainers.occlusion import Occlusion
     from unmask.explainers.sequential import Sequential
@@ -51,7 +52,8 @@ _HOMES = {
     "unmask.api": ("audit", "explainer", "fit", "load_explainer", "train_model"),
     "unmask.data": ("dataset", "load", "plant"),
     "unmask.errors": ("InputError", "NotFittedError", "TrainingError", "UnmaskError"),
-    "unmask.explainers.gradients": ("Gradient", "GradientXInput", "IntegratedGradients"),
+    "unmask.explainers.gradients": ("Gradient", "GradientXInput"),
+    "unmask.explainers.integrated": ("IntegratedGradients",),
     "unmask.explainers.l2x": ("L2X",),
     "unmask.explainers.occlusion": ("Occlusion",),
     "unmask.explainers.sequential": ("Sequential",),
@@ -60,6 +62,10 @@ _HOMES = {
     "unmask.training": ("Recipe",),
     "unmask.types": ("Dataset", "Explanation"),
 }
+
+# The room `audit/` and the call `audit` share a name. Loaded now (it is light), the room cannot take the name later.
+importlib.import_module("unmask.audit")
+globals().pop("audit")
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -140,7 +139,3 @@ def _from_scores(name: str, scores: Any, model: Wrapped, data: Dataset, settings
     kept = subsets.topk(values, settings.k, split.valid)
     origin = {"method": "given", "k": settings.k}
     return Explanation(values.nan_to_num(), kept, split.valid, model(split.x).argmax(1), origin)
-
-
-# Importing the folder audit/ has hung that module on the package; `unmask.audit` is the call.
-vars(sys.modules["unmask"])["audit"] = audit

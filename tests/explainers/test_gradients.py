@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import captum.attr
 import pytest
 import torch
 from torch import Tensor, nn
 
 import reference
-from explainers.samples import fitted, model, task, unfitted
+from explainers.samples import fitted, model, task
 from nets.samples import GROUPED, dataset, grid, values
-from unmask.errors import InputError
 from unmask.explainers import make
-from unmask.explainers.gradients import IntegratedGradients
+from unmask.explainers.integrated import IntegratedGradients
 from unmask.masking.removals import MASK, PAD
 from unmask.models import wrap
 from unmask.nets import ImageNet, read
@@ -153,15 +150,6 @@ def test_integrated_gradients_add_up(kind: str) -> None:
     assert e.origin["completeness_gap"] == pytest.approx(float((e.scores.sum(1) - gain).abs().mean()), abs=1e-4)
 
 
-def test_more_steps_close_the_gap() -> None:
-    x = task("table").test.x
-    gaps = [
-        IntegratedGradients(2, steps=steps).fit(model("table"), task("table")).explain(x).origin["completeness_gap"]
-        for steps in (1, 4, 64)
-    ]
-    assert gaps[0] > 4 * gaps[1] > 16 * gaps[2] > 0
-
-
 @pytest.mark.parametrize("patch", [1, 4])
 def test_images_agree_with_captum(patch: int) -> None:
     layout = grid(3, 8, patch)
@@ -222,36 +210,3 @@ def test_texts_agree_with_paths_walked_by_hand(kind: str, removal: str) -> None:
         torch.testing.assert_close(
             e.scores[i, : len(row)], want.sum(-1).reshape(len(row), -1).sum(1), atol=0.015, rtol=0.03
         )
-
-
-def test_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    methods = ("gradient", "gradient-x-input", "integrated-gradients")
-    whole = [fitted(m, "words").explain(task("words").test.x).scores for m in methods]
-    monkeypatch.setattr("unmask.explainers.gradients.ROWS", 2)
-    for method, scores in zip(methods, whole, strict=True):
-        torch.testing.assert_close(
-            fitted(method, "words").explain(task("words").test.x).scores, scores, atol=1e-5, rtol=1e-5
-        )
-
-
-def test_words_without_vectors_are_refused() -> None:
-    class Counts(nn.Module):
-        def forward(self, ids: Tensor) -> Tensor:
-            return torch.stack([(ids == c).sum(1).float() for c in range(3)], 1)
-
-    net = wrap(Counts(), takes="ids", tokenizer=lambda rows: torch.zeros(len(rows), 2).long(), outputs="logits")
-    with pytest.raises(InputError, match=r"Counts has no nn\.Embedding to take gradients at; use occlusion"):
-        unfitted("gradient").fit(net, task("words"))
-
-
-@pytest.mark.parametrize("steps", [0, -1, 2.5, True])
-def test_a_path_needs_steps(steps: int) -> None:
-    with pytest.raises(InputError, match="steps must be a whole number of at least 1, got"):
-        IntegratedGradients(2, steps=steps)
-
-
-def test_the_gap_of_the_last_call_is_no_setting() -> None:
-    explainer = fitted("integrated-gradients", "table")
-    explainer.explain(task("table").test.x)
-    assert explainer.readings_["completeness_gap"] >= 0
-    assert replace(explainer).readings_ == {}

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from nets.samples import SETS, TEXTS
 from unmask.masking.removals import MASK, PAD, make_removal
-from unmask.nets import Reader, WordBag, WordNet, read
+from unmask.nets import Reader, WordBag, WordNet, WordSet, read
 from unmask.nets.words import WordEmbedding, convolve, pool_max
 from unmask.seeds import generator
 from unmask.training import Recipe, minimize, soft_cross_entropy
@@ -19,6 +19,7 @@ NETS = {
     "net": lambda: WordNet(READER, 2, 8, 12),
     "seeing": lambda: WordNet(READER, 2, 8, 12, sees_mask=True),
     "bag": lambda: WordBag(READER, 2, 8, 12),
+    "set": lambda: WordSet(READER, 2, 8, 12),
 }
 
 
@@ -118,3 +119,14 @@ def test_a_convolution_slides_over_three_words() -> None:
 def test_a_reader_without_words_is_refused() -> None:
     with pytest.raises(TypeError, match="needs a reader with a vocabulary"):
         WordEmbedding(Reader(DATA.layout, torch.empty(0), torch.empty(0)), 3)
+
+
+def test_the_set_knows_words_and_places_and_nothing_hidden() -> None:
+    torch.manual_seed(0)
+    net, words = WordSet(READER, 2, 8, 12).eval(), list(READER.vocabulary.words[:4])
+    texts = [words, [words[1], words[0], *words[2:]], [words[0], words[3], words[2], words[1]]]
+    kept = torch.tensor([[1.0, 1.0, 0.0, 0.0]] * 2 + [[1.0, 0.0, 0.0, 0.0]])
+    said = net(READER.prepare(texts), kept)
+    assert not torch.allclose(said[0], said[1])  # the same two words, exchanged
+    alone = net(READER.prepare([words]), kept[2:])
+    torch.testing.assert_close(said[2:], alone)  # only the first word is shown, whatever stands behind it

@@ -45,7 +45,7 @@ METHODS: dict[str, Method] = {
         needs_gradients=True,
     ),
     "integrated-gradients": Method(
-        "gradients:IntegratedGradients",
+        "integrated:IntegratedGradients",
         "gradients along the way from what is removed to the input, signed",
         "Sundararajan et al. 2017",
         needs_gradients=True,

@@ -1,0 +1,74 @@
+"""What gradient methods share: where gradients are taken, batches, and sums over units.
+
+What is explained is the log-probability of the target class. For texts the gradient is taken at the word vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor, nn
+
+from unmask.errors import InputError
+from unmask.explainers.task import Task
+from unmask.masking.removals import PAD, Cut
+from unmask.types import Inputs
+
+__all__ = ["ROWS", "baselines", "batches", "layer_of", "swept", "to_units"]
+
+ROWS = 2048  # rows (or steps of a path) in one backward pass
+
+
+def layer_of(task: Task) -> nn.Module | None:
+    """The embedding whose vectors stand for words; None where the input itself is differentiable."""
+    module = task.ready().module
+    if module is None:
+        raise InputError(
+            f"{task.ready().name} gives no gradients: use a method that only calls the model, such as occlusion"
+        )
+    if not task.reader.layout.is_text:
+        return None
+    found = next((m for m in module.modules() if isinstance(m, nn.Embedding)), None)
+    if found is None:
+        raise InputError(f"{type(module).__name__} has no nn.Embedding to take gradients at; use occlusion")
+    return found
+
+
+def batches(task: Task, x: Inputs, target: Tensor, size: int) -> Iterator[tuple[Inputs, Tensor, Tensor]]:
+    """(rows, prepared rows, target), `size` at a time."""
+    feed = task.ready().feed
+    for start in range(0, len(x), size):
+        rows = x[start : start + size]
+        prepared = feed(rows)
+        yield rows, prepared, target[start : start + size].to(prepared.device)
+
+
+def to_units(task: Task, attribution: Tensor, prepared: Tensor, d: int) -> Tensor:
+    """Attributions of vectors, pixels or columns of the prepared rows, summed to (n, d) over units."""
+    if not task.reader.layout.is_text:
+        return task.reader.layout.gather(attribution)
+    flat = attribution.sum(-1).reshape(*prepared.shape[:2], -1).sum(-1)  # words of a sentence belong together
+    return nn.functional.pad(flat, (0, d - flat.shape[1]))
+
+
+def swept(
+    task: Task, x: Inputs, d: int, target: Tensor, attribute: Callable[[Tensor, Tensor, nn.Module | None], Tensor]
+) -> Tensor:
+    """(n, d) sums over units of `attribute(prepared, target, layer)`, batch by batch; a missing value gets nothing."""
+    layer = layer_of(task)
+    found = (
+        to_units(task, attribute(prepared, goal, layer).nan_to_num(), prepared, d)
+        for _, prepared, goal in batches(task, x, target, ROWS)
+    )
+    return torch.cat(list(found))
+
+
+def baselines(task: Task, rows: Inputs) -> Iterator[Tensor]:
+    """The rows with everything removed, prepared; texts keep their length, so deleting becomes padding here."""
+    removal = task.removal
+    if isinstance(removal, Cut) and removal.token is None:
+        removal = Cut("pad", PAD)
+    nothing = torch.zeros_like(task.reader.layout.valid(rows))
+    for version in removal.versions(rows, nothing):
+        yield task.ready().feed(version)
