@@ -12,7 +12,7 @@ from torch import Tensor
 from nets.samples import SETS, dataset, grid, values
 from unmask.judge import Judge, Rows, _temperature, judge_net, mixed_sizes, train_judge
 from unmask.masking import subsets
-from unmask.nets import ImageNet, Reader, SentenceNet, TableNet, WordNet, read
+from unmask.nets import PixelNet, Reader, SentenceNet, TableNet, WordNet, read
 from unmask.seeds import generator
 from unmask.training import Recipe, evaluate, soft_cross_entropy
 from unmask.types import Layout
@@ -183,5 +183,5 @@ def test_every_kind_has_a_network_that_sees_the_mask(name: str, kind: type) -> N
 def test_large_images_are_read_by_a_convolution() -> None:
     layout = grid(3, 40)
     net = judge_net(read(dataset(layout, values(layout, 2))), 2, seed=0)
-    assert isinstance(net, ImageNet)
+    assert isinstance(net, PixelNet)
     assert net.sees_mask

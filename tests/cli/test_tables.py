@@ -26,7 +26,7 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_lists(run: Run, words: list[str], key: str, table: dict[str, object]) -> None:
     shown = run(*words)
     assert shown.code == 0
-    lines = shown.out.splitlines()
+    lines = shown.out.partition("\n\n")[0].splitlines()
     assert lines[0].split()[0] == key.split()[0]
     assert [line.split()[0] for line in lines[1:] if line[0] != " "] == list(table)
     rows = json.loads(run(*words, "--json").out)

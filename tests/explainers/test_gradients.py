@@ -14,7 +14,7 @@ from unmask.explainers import make
 from unmask.explainers.integrated import IntegratedGradients
 from unmask.masking.removals import MASK, PAD
 from unmask.models import wrap
-from unmask.nets import ImageNet, read
+from unmask.nets import PixelNet, read
 from unmask.seeds import seeded
 
 DATA = dataset(GROUPED, values(GROUPED, 20), classes=3)
@@ -155,7 +155,7 @@ def test_images_agree_with_captum(patch: int) -> None:
     layout = grid(3, 8, patch)
     data = dataset(layout, values(layout, 6), classes=3)
     with seeded(1):
-        net = ImageNet(read(data), 3, 4, 8).eval()
+        net = PixelNet(read(data), 3, 4, 8).eval()
     x, target = data.test.x, torch.tensor([0, 1, 2, 0, 1, 2])
 
     def log_p(rows: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from nets.samples import SETS, dataset, grid, values
-from unmask.nets import ImageNet, ImageSelector, read
+from unmask.nets import PixelNet, PixelSelector, read
 from unmask.types import Layout
 
 
@@ -16,16 +16,16 @@ def test_any_size_of_image_is_read(shape: tuple[int, int, int], sees: bool) -> N
     pixels = shape[1] * shape[2]
     layout = Layout("image", shape, tuple(range(pixels)), tuple(map(str, range(pixels))))
     data = dataset(layout, values(layout, 3))
-    net = ImageNet(read(data), 4, 4, 8, sees_mask=sees).eval()
+    net = PixelNet(read(data), 4, 4, 8, sees_mask=sees).eval()
     assert net(data.train.x).shape == (3, 4)
-    assert ImageSelector(read(data), 4)(data.train.x).shape == (3, pixels)
+    assert PixelSelector(read(data), 4)(data.train.x).shape == (3, pixels)
 
 
 def test_the_score_of_a_patch_is_the_mean_over_its_pixels() -> None:
     patches, pixels = grid(3, 8, 4), grid(3, 8)
     x = values(patches)
     torch.manual_seed(0)
-    coarse, fine = ImageSelector(read(dataset(patches, x)), 4), ImageSelector(read(dataset(pixels, x)), 4)
+    coarse, fine = PixelSelector(read(dataset(patches, x)), 4), PixelSelector(read(dataset(pixels, x)), 4)
     fine.net.load_state_dict(coarse.net.state_dict())
     scores = fine(x).view(6, 2, 4, 2, 4)
     torch.testing.assert_close(coarse(x), scores.mean((2, 4)).flatten(1))
@@ -33,7 +33,7 @@ def test_the_score_of_a_patch_is_the_mean_over_its_pixels() -> None:
 
 def test_a_hidden_pixel_is_the_centre() -> None:
     data = SETS["grey"]()
-    net = ImageNet(read(data), 2, 4, 8).eval()
+    net = PixelNet(read(data), 2, 4, 8).eval()
     kept = torch.ones(6, 64)
     kept[:, 9] = 0.0
     filled = data.train.x.clone()
@@ -43,7 +43,7 @@ def test_a_hidden_pixel_is_the_centre() -> None:
 
 def test_zero_removal_makes_a_hidden_pixel_black() -> None:
     data = SETS["colour"]()
-    net = ImageNet(read(data, "zero"), 2, 4, 8).eval()
+    net = PixelNet(read(data, "zero"), 2, 4, 8).eval()
     kept = torch.ones(6, 25)
     kept[:, 7] = 0.0
     black = data.train.x.clone()

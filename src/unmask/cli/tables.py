@@ -43,7 +43,7 @@ def check_rows(checks: Mapping[str, Any]) -> list[Row]:
 
 def data_rows() -> list[Row]:
     return [
-        {"data set": name, "kind": source.kind, "line": source.line, "here": available(name)}
+        {"data set": name, "kind": source.kind, "line": source.line, "here": available(name).partition(":")[0]}
         for name, source in DATASETS.items()
     ]
 
@@ -72,6 +72,8 @@ def data_step(action: str, name: str, as_json: bool) -> None:
         raise InputError(f"unmask data takes 'list' or 'info NAME', got {action!r}{hint}")
     if action == "list":
         show_rows(data_rows(), as_json)
+        if not as_json and any(row["here"] == "missing" for row in data_rows()):
+            print("\nmissing: set UNMASK_DATA to the folder that holds the files; unmask data info NAME says more")
     elif not name:
         raise InputError("say which data set: unmask data info NAME; unmask data lists them")
     elif as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unmask.nets.defaults import ACTIVATIONS, default, selector
-from unmask.nets.images import ImageNet, ImageSelector
+from unmask.nets.images import PixelNet, PixelSelector
 from unmask.nets.reader import Reader, read
 from unmask.nets.sentences import SentenceNet, SentenceSelector
 from unmask.nets.tables import TableNet, TableSelector
@@ -12,8 +12,8 @@ from unmask.nets.words import WordBag, WordNet, WordSelector, WordSet
 
 __all__ = [
     "ACTIVATIONS",
-    "ImageNet",
-    "ImageSelector",
+    "PixelNet",
+    "PixelSelector",
     "Reader",
     "SentenceNet",
     "SentenceSelector",

@@ -8,7 +8,7 @@ from typing import Literal
 from torch import nn
 
 from unmask import seeds
-from unmask.nets.images import ImageNet, ImageSelector
+from unmask.nets.images import PixelNet, PixelSelector
 from unmask.nets.reader import Reader
 from unmask.nets.sentences import SentenceNet, SentenceSelector
 from unmask.nets.tables import TableNet, TableSelector
@@ -41,7 +41,7 @@ def default(
             hidden = (128, 128) if small else (200, 200)
             return TableNet(reader, classes, hidden, sees_mask=sees_mask, activation=ACTIVATIONS[activation])
         if kind == "image":
-            return ImageNet(reader, classes, *((16, 64) if small else (32, 128)), sees_mask=sees_mask)
+            return PixelNet(reader, classes, *((16, 64) if small else (32, 128)), sees_mask=sees_mask)
         if kind == "words":
             return WordNet(reader, classes, *((50, 100) if small else (50, 250)), sees_mask=sees_mask)
         return SentenceNet(reader, classes, 50, 50 if small else 100, sees_mask=sees_mask)
@@ -51,7 +51,7 @@ def selector(reader: Reader, *, activation: Activation = "relu", seed: int = 0) 
     """A network that gives each unit a score, its weights drawn from `seed`."""
     kinds: dict[str, Callable[[Reader], nn.Module]] = {
         "table": lambda r: TableSelector(r, activation=ACTIVATIONS[activation]),
-        "image": ImageSelector,
+        "image": PixelSelector,
         "words": WordSelector,
         "sentences": SentenceSelector,
     }

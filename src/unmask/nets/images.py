@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from unmask.nets.reader import Reader
 from unmask.nets.tables import standard
 
-__all__ = ["ImageNet", "ImageSelector"]
+__all__ = ["PixelNet", "PixelSelector"]
 
 
-class ImageNet(nn.Module):
+class PixelNet(nn.Module):
     """Conv 32 - Conv 64 - max-pool 2 - dropout - dense 128 - dropout - classes, kernels 3 x 3, stride 1."""
 
     centre: Tensor
@@ -44,7 +44,7 @@ class ImageNet(nn.Module):
         return self.head(self.features(_with_mask(z, self.reader, kept) if self.sees_mask else z))  # type: ignore[no-any-return]
 
 
-class ImageSelector(nn.Module):
+class PixelSelector(nn.Module):
     """Scores for pixels or patches: Conv 32 - Conv 64 - Conv 1, 3 x 3, same size, averaged over each unit's pixels."""
 
     centre: Tensor
