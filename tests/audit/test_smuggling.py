@@ -96,6 +96,7 @@ def test_an_explanation_that_tells_nothing_has_no_share():
     assert "tells nothing" in share.note
 
 
+@pytest.mark.slow
 def test_ready_made_explanations_are_cross_fitted_and_still_caught():
     case = small_case(table(1500), k=1)
     liar = subject(case, noise_code(case.x, case.target, case.valid, None))

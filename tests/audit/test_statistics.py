@@ -49,6 +49,7 @@ def test_examples_without_a_value_are_left_out():
     assert all(math.isnan(v) for v in Bootstrap(4, 0).interval(torch.full((4,), torch.nan)))
 
 
+@pytest.mark.slow
 def test_p_values_are_uniform_where_there_is_no_difference_and_small_where_there_is():
     none = [Bootstrap(100, s).p_above(torch.randn(100, generator=seeds.generator(s))) for s in range(100)]
     assert stats.kstest(none, "uniform").pvalue > 0.01

@@ -85,6 +85,7 @@ def test_the_findings_carry_what_the_report_needs(findings):
     assert {e.explanation for e in findings.examples} == {v.explanation for v in findings.verdicts}
 
 
+@pytest.mark.slow
 def test_a_different_number_in_each_row_gets_a_control_with_the_same_numbers(findings):
     split = DATA.test
     counts = torch.arange(len(split)) % 3 + 1
@@ -96,6 +97,7 @@ def test_a_different_number_in_each_row_gets_a_control_with_the_same_numbers(fin
     assert "came ready-made" in rows(found, "mine")["seconds"].note
 
 
+@pytest.mark.slow
 def test_an_audit_cut_short_goes_on_where_it_stopped(tmp_path, monkeypatch, findings):
     given = {name: api.fit(MODEL, DATA, 2, method=name, removal="zero") for name in ("occlusion", "cheater")}
     asked = []

@@ -43,6 +43,7 @@ def test_what_is_listed_here_is_what_there_is() -> None:
     assert set(options.ENDINGS) == set(files.ENDINGS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "offered"),
     [

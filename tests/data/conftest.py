@@ -21,3 +21,11 @@ def few(name: str) -> dict[str, Any]:
 def every() -> list[Any]:
     """All names of the table, the real ones skipped where they are not."""
     return [pytest.param(name, marks=[] if s.where == "embedded" else [REAL]) for name, s in DATASETS.items()]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever reads the real sets is slow."""
+    for item in items:
+        if any(mark == REAL.mark for mark in item.iter_markers()):
+            item.add_marker(pytest.mark.slow)

@@ -74,6 +74,7 @@ def test_noise_is_the_share_of_contrary_words() -> None:
     assert abs(contrary - 0.2) < 3 * error
 
 
+@pytest.mark.slow
 def test_words_of_a_sentence_belong_to_its_aspect() -> None:
     made = load("reviews", n=200, order="fixed", noise=0)
     lists = language.lexicon(40, 0.2)
@@ -86,6 +87,7 @@ def test_words_of_a_sentence_belong_to_its_aspect() -> None:
                 assert word in by["positive"] or word in by["negative"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.6])
 def test_correlation_between_aspects(correlation: float) -> None:
     signs, n = polarity(), 3000

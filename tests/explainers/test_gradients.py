@@ -195,6 +195,7 @@ def test_texts_agree_with_gradients_taken_by_hand(kind: str) -> None:
             torch.testing.assert_close(scores[name][i, : len(row)], want, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["words", "sentences"])
 @pytest.mark.parametrize("removal", ["pad", "mask-token", "delete"])
 def test_texts_agree_with_paths_walked_by_hand(kind: str, removal: str) -> None:

@@ -55,6 +55,7 @@ def test_what_is_not_shown_never_matters(kind: str) -> None:
             assert torch.equal(explainer._ask(changed, e.valid)[0], e.kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_shown_does_matter(kind: str) -> None:
     """Otherwise the property above would hold of any fixed mask: an untrained policy with large weights differs."""

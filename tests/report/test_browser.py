@@ -39,6 +39,7 @@ def opened(findings: Findings, folder: Path) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_page_opens_without_complaint(tmp_path: Path):
     dom, log = opened(invented.findings(), tmp_path)
     assert [line for line in log.splitlines() if "CONSOLE" in line] == []
@@ -48,11 +49,13 @@ def test_page_opens_without_complaint(tmp_path: Path):
     assert dom.rstrip().endswith("</html>")
 
 
+@pytest.mark.slow
 def test_nothing_comes_from_the_network(tmp_path: Path):
     dom, _ = opened(invented.findings(), tmp_path)
     assert not re.search(r"(src|href)=[\"'](https?:)?//", dom)
 
 
+@pytest.mark.slow
 def test_markup_in_names_stays_text(tmp_path: Path):
     dom, log = opened(invented.hostile(), tmp_path)
     assert "<script" not in dom
