@@ -13,15 +13,20 @@ from liars import Known, counted, fixed, gold, half_time, outstanding, random_un
 from unmask import api
 from unmask.audit.verdict import SHARE_LIMIT
 from unmask.data import load
-from unmask.types import Dataset, Findings
+from unmask.types import Dataset, Explanation, Findings
 
-TASKS = {"digits": (8, range(100, 104)), "tumours": (4, range(100, 104)), "reviews": (3, range(100, 102))}
-CANNOT_LIE = ("fixed", "outstanding", "other-random", "sequential", "gold")
+TASKS = {"digits": (8, range(100, 103)), "tumours": (4, range(100, 103)), "reviews": (3, range(100, 102))}
+CANNOT_LIE = ("fixed", "outstanding", "other-random", "other-random, given as an array", "sequential", "gold")
 ORDINARY = ("integrated-gradients", "occlusion", "gradient", "l2x")
-LIARS = ("counted",)
+LIARS = ("counted", "counted, given as an array")
 
 
-def explanations(data: Dataset, k: int, seed: int) -> dict[str, Any]:
+def as_array(known: Known, data: Dataset, model: Any) -> Explanation:
+    """The same selection of the test rows, ready-made: the audit cannot ask about other rows."""
+    return known.explain(data.test.x, model(data.test.x).argmax(1))
+
+
+def explanations(data: Dataset, model: Any, k: int, seed: int) -> dict[str, Any]:
     """By name: references that cannot lie, ordinary methods, liars."""
     lie = counted(k, len(data.classes))
     chosen: dict[str, Any] = {
@@ -32,6 +37,8 @@ def explanations(data: Dataset, k: int, seed: int) -> dict[str, Any]:
     }
     if not data.layout.is_text:
         chosen["outstanding"] = Known(k, outstanding(data), data)
+    ready = {name: as_array(chosen[name], data, model) for name in ("other-random", "counted")}
+    chosen |= {f"{name}, given as an array": e for name, e in ready.items()}
     ordinary = ("sequential", "integrated-gradients", "gradient", "occlusion", "l2x")
     if data.layout.is_text:  # the networks for words are slow to train; what cannot lie here is the known rationale
         chosen["gold"] = Known(k, gold(data), data)
@@ -42,15 +49,16 @@ def explanations(data: Dataset, k: int, seed: int) -> dict[str, Any]:
 def measure(task: str, k: int, seed: int) -> dict[str, Any]:
     data = load(task, seed=seed)
     model = api.train_model(data, seed=seed)
-    found: Findings = api.audit(model, data, explanations(data, k, seed), k=k, seed=seed).findings
+    found: Findings = api.audit(model, data, explanations(data, model, k, seed), k=k, seed=seed).findings
     rows = {(r.explanation, r.check): r for r in found.rows}
     verdicts = {v.explanation: v.verdict for v in found.verdicts}
-    null = max(0.0, rows["random", "encoding-share"].high)
     return {
         name: {
             "share": rounded(rows[name, "encoding-share"].value),
             "at least": rounded(rows[name, "encoding-share"].low),
-            "above random": rounded(rows[name, "encoding-share"].value - null),
+            "above random": rounded(
+                rows[name, "encoding-share"].value - max(0.0, rows[name, "encoding-share"].null or 0.0)
+            ),
             "reading": rounded(rows[name, "reading"].value),
             "reading of random": rounded(rows[name, "reading"].null or 0.0),
             "fs-m": rounded(rows[name, "fs-m"].value),

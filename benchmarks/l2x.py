@@ -15,11 +15,13 @@ from unmask.explainers.l2x import L2X
 from unmask.models import wrap
 from unmask.training import Recipe
 
-# k, the activation of the paper, and the best median rank there is
+# k, activation, and the best median rank there is. The paper takes SELU for additive and switch (and ten times the
+# rows); on 100,000 rows SELU loses one of additive's four columns, ReLU finds them all: both are in the table.
 SYNTHETIC = {
     "xor": (2, "relu", 1.5),
     "orange": (4, "relu", 2.5),
-    "additive": (4, "selu", 2.5),
+    "additive": (4, "relu", 2.5),
+    "additive-selu": (4, "selu", 2.5),
     "switch": (5, "selu", 3.0),
 }
 SEEDS = range(3)
@@ -36,6 +38,7 @@ def median_ranks(kept: Tensor, relevant: Tensor, seed: int) -> Tensor:
 def synthetic(task: str, seed: int) -> dict[str, Any]:
     """The model explained is the true conditional probability; 100,000 rows, as many steps as the paper takes."""
     k, activation, best = SYNTHETIC[task]
+    task = task.removesuffix("-selu")
     data = load(task, seed=seed)
     model = wrap(lambda x: probabilities(task, torch.as_tensor(x)))
     recipe = Recipe(epochs=10, batch=1000, rate=1e-3, seed=seed)

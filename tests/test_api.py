@@ -124,7 +124,7 @@ def test_what_a_report_holds(data: Dataset, model: Any) -> None:
     assert all(list(v) == ["explanation", "verdict", "reasons"] for v in facts["verdicts"])
     assert {v["verdict"] for v in facts["verdicts"]} <= {"trust", "care", "reject"}
     told = facts["settings"]
-    assert (told["k"], told["rows"], told["split"], told["seed"], told["removal"]) == (K, 25, "test", 0, "mean")
+    assert (told["k"], told["n"], told["split"], told["seed"], told["removal"]) == (K, 25, "test", 0, "mean")
     assert len(report.table) == len(facts["rows"])
 
 

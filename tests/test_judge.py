@@ -12,7 +12,7 @@ from torch import Tensor
 from nets.samples import SETS, dataset, grid, values
 from unmask.judge import Judge, Rows, _temperature, judge_net, mixed_sizes, train_judge
 from unmask.masking import subsets
-from unmask.nets import PixelNet, Reader, SentenceNet, TableNet, WordSet, read
+from unmask.nets import PixelNet, Reader, SentenceSet, TableNet, WordSet, read
 from unmask.seeds import generator
 from unmask.training import Recipe, evaluate, soft_cross_entropy
 from unmask.types import Layout
@@ -168,16 +168,19 @@ def test_rows_are_taken_with_their_masks() -> None:
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("table", TableNet), ("grey", TableNet), ("patches", TableNet), ("words", WordSet), ("sentences", SentenceNet)],
+    [("table", TableNet), ("grey", TableNet), ("patches", TableNet), ("words", WordSet), ("sentences", SentenceSet)],
 )
 def test_every_kind_has_a_network_that_sees_the_mask(name: str, kind: type) -> None:
     data = SETS[name]()
     net = judge_net(read(data), 3, seed=0)
     assert isinstance(net, kind)
-    if kind is TableNet:
-        assert net.sees_mask
-    elif kind is SentenceNet:
-        assert net.hidden is not None  # a set of words knows what is shown and where, so also what is not
+    net.eval()
+    x = read(data).prepare(data.train.x)[:1]
+    d = int(data.train.valid[0].sum())
+    same = x.clone()
+    same[:] = x[:, :1] if x.ndim == 3 or name == "words" else 0.0  # every unit holds the same
+    one, other = (net(same, torch.eye(data.train.valid.shape[1])[i : i + 1]) for i in (0, d - 1))
+    assert not torch.allclose(one, other)
     x = read(data).prepare(data.train.x)
     assert net(x, data.train.valid.float()).shape == (len(x), 3)
 
@@ -187,3 +190,14 @@ def test_large_images_are_read_by_a_convolution() -> None:
     net = judge_net(read(dataset(layout, values(layout, 2))), 2, seed=0)
     assert isinstance(net, PixelNet)
     assert net.sees_mask
+
+
+def test_rows_of_different_width_are_joined_by_padding() -> None:
+    a = Rows(torch.ones(2, 3).long(), torch.zeros(2).long(), torch.ones(2, 3).bool(), torch.ones(2, 3).bool())
+    b = Rows(torch.ones(1, 5).long(), torch.ones(1).long(), torch.ones(1, 5).bool(), torch.zeros(1, 5).bool())
+    both = a.joined(b)
+    assert both.x.tolist() == [[1, 1, 1, 0, 0]] * 2 + [[1] * 5]
+    assert both.kept is not None
+    assert both.kept.sum(1).tolist() == [3, 3, 0]
+    assert both.valid.sum(1).tolist() == [3, 3, 5]
+    assert a.joined(None) is a

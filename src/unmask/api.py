@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from unmask import nets, seeds
+from unmask import nets, progress, seeds
 from unmask.audit.subjects import Settings
-from unmask.audit.suite import run
+from unmask.audit.suite import cost, run
 from unmask.errors import InputError, unknown
 from unmask.explainers import METHODS, make
 from unmask.explainers.saving import load as load_explainer
@@ -60,19 +60,20 @@ def audit(
     model: Any,
     data: Dataset,
     explanations: Mapping[str, Any],
-    *,
     k: int | None = None,
     split: str = "test",
     n: int = 500,
     removal: str | None = None,
     seed: int = 0,
+    *,
     resume: str | Path | None = None,
-    say: Callable[[str], None] = lambda text: None,
+    say: Callable[[str], None] = progress.say,
 ) -> Report:
     """Audit explanations of `model`: fitted explainers, names of methods, Explanations, or arrays of scores.
 
     Arrays and Explanations are aligned to `data[split]`; arrays hold scores toward the predicted class and need `k`.
-    `n` rows are drawn. With `resume`, finished checks are kept in that file until the audit is complete.
+    `n` rows are drawn; `say` hears the cost first (by default it is shown where progress is). With `resume`, finished
+    checks are kept in that file until the audit is complete.
     """
     if removal is not None:
         check_removal(removal, data.kind)
@@ -82,8 +83,9 @@ def audit(
     if n < 2:
         raise InputError(f"n is the number of rows to audit and must be at least 2, got {n}")
     settings = Settings(k=size, split=split, n=n, removal=removal, seed=seed)
+    say(cost(data, explanations, settings))
     given = {name: _resolve(name, thing, wrapped, data, settings) for name, thing in explanations.items()}
-    return Report(run(wrapped, data, given, settings, resume=None if resume is None else Path(resume), say=say))
+    return Report(run(wrapped, data, given, settings, resume=None if resume is None else Path(resume)))
 
 
 def _check_given(explanations: Mapping[str, Any], model: Wrapped) -> None:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from unmask import seeds
 from unmask.masking import subsets
-from unmask.nets import Reader, TableNet, WordSet, default
+from unmask.nets import Reader, SentenceSet, TableNet, WordSet, default
 from unmask.training import Recipe, evaluate, minimize, soft_cross_entropy
 
 __all__ = ["Draw", "Judge", "Rows", "judge_net", "mixed_sizes", "train_judge"]
@@ -39,6 +39,25 @@ class Rows:
         """The rows at `index`."""
         kept = None if self.kept is None else self.kept[index]
         return Rows(self.x[index], self.target[index], self.valid[index], kept)
+
+    def joined(self, other: Rows | None) -> Rows:
+        """These rows and the other's; texts are padded to the longer width."""
+        if other is None or self.kept is None or other.kept is None:
+            return self
+        tensors = (_stacked(getattr(self, name), getattr(other, name)) for name in ("x", "target", "valid", "kept"))
+        return Rows(*tensors)
+
+
+def _stacked(a: Tensor, b: Tensor) -> Tensor:
+    if a.ndim > 1 and a.shape[1:] != b.shape[1:]:  # ids (n, words) or (n, sentences, words), and masks
+        size = [max(pair) for pair in zip(a.shape[1:], b.shape[1:], strict=True)]
+        a, b = (_widened(t, size) for t in (a, b))
+    return torch.cat([a, b])
+
+
+def _widened(t: Tensor, size: list[int]) -> Tensor:
+    pads = [p for have, want in zip(reversed(t.shape[1:]), reversed(size), strict=True) for p in (0, want - have)]
+    return nn.functional.pad(t, pads)
 
 
 @dataclass(frozen=True)
@@ -64,12 +83,13 @@ def mixed_sizes(k: int) -> Draw:
 
 
 def judge_net(reader: Reader, classes: int, seed: int) -> nn.Module:
-    """The judge's network: it sees which units are hidden. Small images are read as columns, words as a set."""
+    """The judge's network: it sees which units are kept. Small images are read as columns, texts as sets."""
+    kind = reader.layout.kind
     with seeds.seeded(seed):
-        if reader.layout.kind == "image" and reader.centre.numel() <= 4096:
+        if kind == "image" and reader.centre.numel() <= 4096:
             return TableNet(reader, classes, (256, 256), sees_mask=True)
-        if reader.layout.kind == "words":
-            return WordSet(reader, classes)
+        if kind in ("words", "sentences"):
+            return WordSet(reader, classes) if kind == "words" else SentenceSet(reader, classes)
     return default(reader, classes, "small", sees_mask=True, seed=seed)
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-__all__ = ["bar", "shown"]
+__all__ = ["bar", "say", "shown"]
 
 _live: list[Any] = []  # the running rich display, if any
 
@@ -18,6 +18,12 @@ def shown() -> bool:
     """Whether bars are drawn: `UNMASK_PROGRESS` = 0 or 1 decides, otherwise a terminal does."""
     wish = os.environ.get("UNMASK_PROGRESS")
     return wish != "0" if wish else sys.stderr.isatty()
+
+
+def say(text: str) -> None:
+    """One line where bars are drawn."""
+    if shown():
+        print(text, file=sys.stderr)
 
 
 @contextmanager

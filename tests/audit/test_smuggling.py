@@ -10,10 +10,12 @@ from audit.cases import small_case, subject, table
 from unmask import seeds
 from unmask.audit import smuggling
 from unmask.audit.case import Subject
-from unmask.judge import RECIPE, Rows
+from unmask.judge import RECIPE, Rows, judge_net
 from unmask.masking import subsets
 from unmask.nets import read
 from unmask.types import Explanation
+
+THIRDS = {"train": [0, 1], "validation": [2, 3], "test": [4, 5]}
 
 
 @pytest.fixture(autouse=True)
@@ -159,3 +161,55 @@ def test_a_code_in_words_is_found_though_positions_tell_nothing():
 def _word_rows(data, reader, split):
     x = reader.prepare(data[split].x)
     return Rows(x, data[split].y, reader.valid(x))
+
+
+def test_where_a_sentence_stands_can_be_a_code_and_is_found():
+    """Idle sentences; the class is in which of them is kept."""
+    rng = seeds.generator(0)
+    y = torch.randint(2, (600,), generator=rng)
+    words = ["the", "a", "of", "to", "in", "it"]
+    texts = [[[words[i], words[j]] for i, j in torch.randint(6, (4, 2), generator=rng).tolist()] for _ in y]
+    data = unmask.dataset(texts, y, kind="sentences")
+    reader = read(data)
+    case = replace(
+        small_case(),
+        data=data,
+        reader=reader,
+        x=data.test.x,
+        valid=data.test.valid,
+        target=data.test.y,
+        **{split: _word_rows(data, reader, split) for split in ("train", "validation")},
+    )
+
+    def placed(x, target, valid, rng):
+        return torch.arange(valid.shape[1]) == target[:, None]
+
+    liar = everywhere(replace(case, x=reader.prepare(case.x)), placed)
+    assert float(smuggling.encoding_gain(case, liar).values.mean()) > 0.5
+
+
+def test_odd_and_even_places_of_a_long_text_are_told_apart():
+    torch.manual_seed(0)
+    reader = read(unmask.dataset([["w"] * 200] * 6, [0, 1] * 3, kind="words", split=THIRDS))
+    net, x = judge_net(reader, 2, 0).eval(), reader.prepare([["w"] * 200] * 2)
+    one, other = net(x, torch.eye(200)[[100, 101]])
+    assert not torch.allclose(one, other, atol=1e-4)
+
+
+def test_neutral_judges_borrow_from_every_explanation_alike():
+    case = small_case(table(600), k=1)
+    pair = (everywhere(case, noise_code, "a"), everywhere(case, strongest, "b"))
+    draw = smuggling._lent_masks(replace(case, subjects=pair))
+    kept = draw(torch.ones(4000, 6, dtype=torch.bool), seeds.generator(0)).float().mean(0)
+    assert bool((kept.sum() - 1).abs() < 1e-5)
+    # half uniform (1/12 each), a quarter column 0, a quarter split between columns 4 and 5
+    assert torch.allclose(
+        kept, torch.tensor([1 / 12 + 0.25, 1 / 12, 1 / 12, 1 / 12, 1 / 12 + 0.125, 1 / 12 + 0.125]), atol=0.04
+    )
+
+
+def test_masks_on_other_rows_are_another_explanation():
+    case = small_case(table(600), k=1)
+    fitted = everywhere(case, noise_code)
+    copied = Subject("copy", fitted.explanation)
+    assert fitted.key != copied.key

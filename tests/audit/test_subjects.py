@@ -57,7 +57,7 @@ def test_a_ready_made_explanation_follows_the_drawn_rows():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (ready().rows(torch.arange(5)), "explains 5 rows, but the test split has 60"),
+        (ready().rows(torch.arange(5)), "explains 5 rows, but"),
         (ready(target=1 - ready().target), "explains another class than the model predicts"),
         (replace(ready(), kept=ready().kept[:, :3], scores=ready().scores[:, :3]), "has scores for 3 units"),
     ],
@@ -78,3 +78,50 @@ def test_a_control_matches_each_rows_number():
     counts = torch.arange(30) % 6 + 1
     assert torch.equal(control(case, "random", counts).kept.sum(1), counts)
     assert torch.equal(control(case, "first-k", counts).kept, torch.arange(6) < counts[:, None])
+
+
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+def test_the_judges_never_learn_from_an_audited_row(split):
+    case = assemble(MODEL, DATA, {"o": occlusion()}, Settings(k=2, n=30, split=split))
+    audited = {tuple(row) for row in case.x.tolist()}
+    for rows in (case.train, case.validation):
+        assert not audited & {tuple(row) for row in rows.x.tolist()}
+
+
+def test_an_audit_that_leaves_nothing_to_the_judges_is_refused():
+    with pytest.raises(InputError, match="leaves 0 rows for the judges"):
+        assemble(MODEL, DATA, {"o": occlusion()}, Settings(k=2, n=60, split="validation"))
+
+
+def test_the_rest_of_a_ready_made_explanation_is_spared_for_the_judges():
+    case = assemble(MODEL, DATA, {"mine": ready()}, Settings(k=2, n=20))
+    spare = case.subjects[0].spare
+    assert len(spare.x) == 40
+    assert not {tuple(r) for r in case.x.tolist()} & {tuple(r) for r in spare.x.tolist()}
+    alike = control(case, "random", case.subjects[0].kept.sum(1), like=case.subjects[0])
+    assert alike.train is None
+    assert torch.equal(alike.spare.x, spare.x)
+    assert not torch.equal(alike.spare.kept, spare.kept)
+
+
+def test_what_an_explainer_answers_is_checked():
+    class Odd:
+        def __init__(self, change):
+            self.k, self.change = 2, change
+
+        def fit(self, model, data):
+            return self
+
+        def clone(self):
+            return self
+
+        def explain(self, x, target=None):
+            kept = torch.zeros(len(x), 6, dtype=torch.bool)
+            kept[:, :2] = True
+            return self.change(Explanation(kept.float(), kept, torch.ones_like(kept), target))
+
+    short = Odd(lambda e: replace(e, kept=e.kept[:, :3], scores=e.scores[:, :3]))
+    floats = Odd(lambda e: replace(e, kept=e.kept.float()))
+    for odd, said in ((short, "has scores for 3 units"), (floats, "True and False")):
+        with pytest.raises(InputError, match=said):
+            assemble(MODEL, DATA, {"odd": odd}, Settings(k=2))

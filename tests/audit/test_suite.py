@@ -6,11 +6,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from audit.cases import linear, table
-from unmask import api
+from audit.cases import linear, small_case, subject, table
+from unmask import api, seeds
 from unmask.audit import CHECKS, QUESTIONS, function_of, smuggling, suite
+from unmask.audit.statistics import Bootstrap
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
+from unmask.audit.verdict import ALPHA
 from unmask.judge import RECIPE
 from unmask.masking import subsets
 from unmask.models import bind, wrap
@@ -124,13 +126,32 @@ def test_an_audit_cut_short_goes_on_where_it_stopped(tmp_path, monkeypatch, find
     assert again.verdicts == findings.verdicts
 
 
-def test_the_cost_is_said_before_the_work():
+def test_the_cost_is_said_before_anything_is_fitted(monkeypatch):
     heard = []
 
     def stop(text):
         heard.append(text)
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(api, "fit", lambda *a, **b: pytest.fail("fitted before the cost was said"))
     with pytest.raises(KeyboardInterrupt):
-        run(MODEL, DATA, {}, Settings(k=2), say=stop)
+        api.audit(MODEL, DATA, {"o": "occlusion"}, 2, say=stop)
     assert "120 rows" in heard[0]
+
+
+def test_random_explanations_are_rejected_as_often_as_the_family_wise_error_says():
+    """Both questions of all explanations are one family: five random ones pass together in about 5 % of audits."""
+    passed = 0
+    for seed in range(40):
+        case = small_case(DATA, k=2, seed=seed)
+        chance = [
+            subject(case, subsets.uniform(case.valid, 2, seeds.generator(100 * seed + i)), f"r{i}") for i in range(5)
+        ]
+        control = subject(case, subsets.uniform(case.valid, 2, seeds.generator(seed + 7)), "random")
+        case = replace(case, subjects=(*chance, control))
+        found = {(s.name, c): (function_of(c)(case, s), 0.0) for s in case.subjects for c in ("fs-m", "fu-m")}
+        nulls = dict.fromkeys([s.name for s in case.subjects], control)
+        p = suite._p_values(suite._Bench(case, Bootstrap(len(case.target), seed), found, nulls))
+        passed += any(p[check][s.name] <= ALPHA for check in p for s in chance)
+    assert passed <= 7  # 5 % of 40 is 2; more than 7 has a probability below 0.1 %
+    assert p["fs-m"]["random"] == 1.0

@@ -87,7 +87,7 @@ def test_sentences() -> None:
 def test_known_relevance_goes_along() -> None:
     relevant = np.zeros((20, 3), dtype=bool)
     relevant[:, 1] = True
-    made = dataset(TABLE, Y, relevant=relevant, valid=np.ones((20, 3)))
+    made = dataset(TABLE, Y, relevant=relevant)
     assert made.test.relevant is not None
     assert made.test.relevant[:, 1].all()
     texts = dataset([["a"], ["b", "c"]] * 10, Y, relevant=[[1, 0], [0, 1]] * 10)

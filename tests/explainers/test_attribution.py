@@ -27,3 +27,21 @@ def test_words_without_vectors_are_refused() -> None:
     net = wrap(Counts(), takes="ids", tokenizer=lambda rows: torch.zeros(len(rows), 2).long(), outputs="logits")
     with pytest.raises(InputError, match=r"Counts has no nn\.Embedding to take gradients at; use occlusion"):
         unfitted("gradient").fit(net, task("words"))
+
+
+def test_a_tokenizer_with_more_ids_than_words_is_refused() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = nn.Embedding(5, 3)
+
+        def forward(self, ids: Tensor) -> Tensor:
+            return self.table(ids).sum(1)
+
+    def with_start(rows: list[list[str]]) -> Tensor:
+        return torch.ones(len(rows), 1 + max(len(row) for row in rows)).long()
+
+    net = wrap(Net(), takes="ids", tokenizer=with_start, outputs="logits")
+    explainer = unfitted("gradient").fit(net, task("words"))
+    with pytest.raises(InputError, match="one id for each word"):
+        explainer.explain(task("words").test.x)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from nets.samples import PLAIN, SETS, dataset, values
 from unmask.errors import InputError
-from unmask.masking.removals import make_removal
+from unmask.masking.removals import MASK, make_removal
 from unmask.models import Wrapped, shown, wrap
 from unmask.seeds import generator
 
@@ -201,3 +202,21 @@ def test_a_fixed_removal_asks_once() -> None:
     kept = torch.rand(23, 4, generator=generator(3)) < 0.5
     torch.testing.assert_close(shown(probabilities(call), removal, X, kept), linear(X * kept))
     assert len(calls) == 1
+
+
+def test_missing_values_a_model_does_not_take_are_one_sentence() -> None:
+    def picky(x: np.ndarray) -> np.ndarray:
+        if np.isnan(x).any():
+            raise ValueError("Input X contains NaN.\nLinearThing does not accept missing values encoded as NaN")
+        return np.full((len(x), 2), 0.5)
+
+    rows = torch.tensor([[1.0, torch.nan], [1.0, 2.0]])
+    with pytest.raises(InputError, match="picky does not take missing values, and these rows hold some; fill them in"):
+        wrap(picky)(rows)
+
+
+def test_a_text_model_without_a_mask_token_cannot_hide_with_one() -> None:
+    model = wrap(lambda texts: np.full((len(texts), 2), 0.5), takes="text")
+    with pytest.raises(InputError, match="has no mask token"):
+        model.token("mask-token")
+    assert model.token("pad") == MASK

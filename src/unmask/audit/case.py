@@ -37,11 +37,19 @@ class Subject:
     explanation: Explanation
     train: Explanation | None = None
     validation: Explanation | None = None
+    spare: Rows | None = None  # rows of a ready-made explanation that are not audited: judges may learn from them
     seconds: float = float("nan")  # for one row
 
     @property
     def kept(self) -> Tensor:
         return self.explanation.kept
+
+    @property
+    def key(self) -> str:
+        """A fingerprint of all its masks, so of what the judges learn from too."""
+        others = (part.kept for part in (self.train, self.validation) if part is not None)
+        spare = () if self.spare is None or self.spare.kept is None else (self.spare.kept,)
+        return digest(self.kept, *others, *spare)
 
 
 @dataclass(frozen=True)

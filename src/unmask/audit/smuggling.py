@@ -11,9 +11,10 @@ from dataclasses import replace
 import torch
 from sklearn.ensemble import RandomForestClassifier
 from torch import Tensor
+from torch.nn.functional import pad
 
 from unmask import seeds
-from unmask.audit.case import Case, Subject, Values, digest
+from unmask.audit.case import Case, Subject, Values
 from unmask.audit.enough import fs_m
 from unmask.audit.transplant import permuted, transplant
 from unmask.judge import RECIPE, Draw, Judge, Rows, judge_net, mixed_sizes, train_judge
@@ -21,7 +22,7 @@ from unmask.masking import subsets
 
 __all__ = ["approximator_gap", "encoding_gain", "encoding_share", "eval_x", "mask_only", "reading"]
 
-SEEDS = 3  # judges of one kind, or pairs of judges where training rows can be explained
+SEEDS = 3  # judges of one kind, or pairs of judges
 FOLDS = 5  # cross-fitting where only the audited rows have an explanation
 TELLS = 0.1  # an explanation tells something when it tells this share of the answer's entropy
 
@@ -59,10 +60,9 @@ def mask_only(case: Case, subject: Subject) -> Values:
     """1 where a forest that sees nothing but the mask finds the target, on rows it was not grown on."""
     found = torch.zeros(len(case.target), dtype=torch.long)
     for fold in _folds(case, subject):
-        rows = fold.train if fold.train.kept is not None else fold.test
         forest = RandomForestClassifier(100, random_state=case.seed, n_jobs=1)
         d = fold.test.valid.shape[1]
-        forest.fit(_fit_width(_own(rows), d).numpy(), rows.target.numpy())
+        forest.fit(_fit_width(_own(fold.train), d).numpy(), fold.train.target.numpy())
         found[fold.index] = torch.as_tensor(forest.predict(_own(fold.test).numpy()))
     return Values((found == case.target).float())
 
@@ -97,26 +97,25 @@ def _folds(case: Case, subject: Subject) -> list[_Fold]:
     for i, part in enumerate(parts):
         stop = parts[(i + 1) % len(parts)]
         learn = torch.cat([p for j, p in enumerate(parts) if j not in (i, (i + 1) % len(parts))])
-        folds.append(_Fold(audited.at(learn), audited.at(stop), audited.at(part), part))
+        folds.append(_Fold(audited.at(learn).joined(subject.spare), audited.at(stop), audited.at(part), part))
     return folds
 
 
 def _encoding(case: Case, subject: Subject) -> tuple[Tensor, Tensor]:
-    return case.once(("encoding", digest(subject.kept)), lambda: _matched_judges(case, subject))
+    return case.once(("encoding", subject.key), lambda: _matched_judges(case, subject))
 
 
 def _matched_judges(case: Case, subject: Subject) -> tuple[Tensor, Tensor]:
     """(n,) gain and total of each audited row, averaged over pairs of judges that differ in the pairing only."""
     folds = _folds(case, subject)
     gain, total = torch.zeros(len(case.target)), torch.zeros(len(case.target))
-    repeats = SEEDS if len(folds) == 1 else 1
     for fold in folds:
-        for repeat in range(repeats):
+        for repeat in range(SEEDS):
             seed = seeds.derive(case.seed, "encoding", repeat)
             own = _log_likelihood(case, fold, seed, exchanged=False)
             other = own if _same_mask(fold) else _log_likelihood(case, fold, seed, exchanged=True)
-            gain[fold.index] += (own - other) / repeats
-            total[fold.index] += (own - _prior(case).log()[fold.test.target]) / repeats
+            gain[fold.index] += (own - other) / SEEDS
+            total[fold.index] += (own - _prior(case).log()[fold.test.target]) / SEEDS
     return gain, total
 
 
@@ -146,14 +145,21 @@ def _own(rows: Rows) -> Tensor:
 
 def _lent_masks(case: Case) -> Draw:
     """The law of the neutral judges: half uniform k-subsets, half the masks of all explanations put on other rows."""
-    bank = [(s.train or s.explanation) for s in case.subjects]
+    bank = [s.train or s.explanation for s in case.subjects]
+    size = torch.tensor([len(e) for e in bank])
+    width = max(e.kept.shape[1] for e in bank)
+    kept, valid = (
+        torch.cat([pad(getattr(e, n), (0, width - e.kept.shape[1])) for e in bank]) for n in ("kept", "valid")
+    )
 
-    def draw(valid: Tensor, rng: torch.Generator) -> Tensor:
-        of = torch.randint(len(bank), (), generator=rng).item()
-        donor = torch.randint(len(bank[int(of)]), (len(valid),), generator=rng)
-        lent = transplant(bank[int(of)].kept[donor], bank[int(of)].valid[donor], valid, rng)
-        half = torch.rand(len(valid), 1, generator=rng) < 0.5
-        return torch.where(half, subsets.uniform(valid, case.k, rng), lent)
+    def draw(valid_here: Tensor, rng: torch.Generator) -> Tensor:
+        u = torch.rand(2, len(valid_here), generator=rng, device=rng.device).cpu()
+        of = (u[0] * len(bank)).long()  # each explanation lends as often as any other
+        donor = size.cumsum(0)[of] - size[of] + (u[1] * size[of]).long()
+        where = valid_here.device
+        lent = transplant(kept[donor].to(where), valid[donor].to(where), valid_here, rng)
+        half = torch.rand(len(valid_here), 1, generator=rng, device=rng.device).to(where) < 0.5
+        return torch.where(half, subsets.uniform(valid_here, case.k, rng), lent)
 
     return draw
 
@@ -180,4 +186,4 @@ def _prior(case: Case) -> Tensor:
 
 
 def _fit_width(kept: Tensor, d: int) -> Tensor:
-    return torch.nn.functional.pad(kept[:, :d].float(), (0, max(0, d - kept.shape[1])))
+    return pad(kept[:, :d].float(), (0, max(0, d - kept.shape[1])))

@@ -16,7 +16,7 @@ from unmask.errors import InputError
 from unmask.judge import Rows
 from unmask.masking import default_removal
 from unmask.masking.controls import CONTROLS, control_scores
-from unmask.masking.removals import MASK, make_removal
+from unmask.masking.removals import make_removal
 from unmask.models import Wrapped
 from unmask.nets import read
 from unmask.types import Dataset, Explainer, Explanation, Inputs, rows_of
@@ -24,6 +24,7 @@ from unmask.types import Dataset, Explainer, Explanation, Inputs, rows_of
 __all__ = ["POOL", "Settings", "assemble", "control"]
 
 POOL = {"train": 2000, "validation": 500}  # rows the judges learn from and stop on
+LEAST = 10  # with fewer a judge can neither learn nor stop
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class _Places:
 def assemble(model: Wrapped, data: Dataset, given: Mapping[str, Explainer | Explanation], settings: Settings) -> Case:
     """The case: audited rows with the model's answers, explanations and controls on them and on the judges' rows."""
     name = settings.removal or model.removal or default_removal(data.kind, model.mask_token is not None)
-    removal = make_removal(name, data, mask_token=model.mask_token or MASK)
+    removal = make_removal(name, data, mask_token=model.token(name))
     places = _places(data, settings)
     x = rows_of(data[settings.split].x, places.audited)
     full, reader = model(x), read(data, name)
@@ -78,12 +79,23 @@ def assemble(model: Wrapped, data: Dataset, given: Mapping[str, Explainer | Expl
 
 
 def _places(data: Dataset, settings: Settings) -> _Places:
-    def drawn(split: str, most: int) -> Tensor:
-        rng = seeds.generator(seeds.derive(settings.seed, "rows", split))
-        size = len(data[split])
-        return torch.randperm(size, generator=rng)[:most].sort().values if size > most else torch.arange(size)
+    """Rows drawn at random; the judges never learn from a row that is audited."""
 
-    return _Places(drawn(settings.split, settings.n), *(drawn(s, POOL[s]) for s in ("train", "validation")))
+    def drawn(split: str, most: int, label: str, taken: Tensor) -> Tensor:
+        rng = seeds.generator(seeds.derive(settings.seed, label, split))
+        order = torch.randperm(len(data[split]), generator=rng)
+        free = order[~torch.isin(order, taken)] if split == settings.split else order
+        return free[:most].sort().values
+
+    audited = drawn(settings.split, settings.n, "rows", torch.empty(0, dtype=torch.long))
+    pools = {s: drawn(s, POOL[s], "pool", audited) for s in ("train", "validation")}
+    least = min(len(rows) for rows in pools.values())
+    if least < LEAST:
+        raise InputError(
+            f"auditing {len(audited)} rows of {settings.split} leaves {least} rows for the judges, who need {LEAST}; "
+            "audit fewer rows (n) or another split"
+        )
+    return _Places(audited, **pools)
 
 
 def _judge_rows(model: Wrapped, prepare: Callable[[Inputs], Tensor], data: Dataset, split: str, index: Tensor) -> Rows:
@@ -106,38 +118,56 @@ def _subjects(
 
 
 def _ready_made(case: Case, name: str, e: Explanation, places: _Places, settings: Settings) -> Subject:
-    size = len(case.data[settings.split])
-    if len(e) != size:
+    split = case.data[settings.split]
+    if len(e) != len(split):
         raise InputError(
-            f"{name!r} explains {len(e)} rows, but the {settings.split} split has {size}; explain all of it"
+            f"{name!r} explains {len(e)} rows, but the {settings.split} split has {len(split)}; explain all of it"
         )
-    chosen = e.rows(places.audited)
-    width = case.valid.shape[1]
-    if e.kept.shape[1] < width:
-        raise InputError(f"{name!r} has scores for {e.kept.shape[1]} units, the rows have up to {width}")
+    chosen = _checked(name, e.rows(places.audited), case.valid)
     other = int((chosen.target != case.target).sum())
     if other:
-        raise InputError(f"{name!r} explains another class than the model predicts in {other} of {len(chosen)} rows")
-    trimmed = {key: getattr(chosen, key)[:, :width] for key in ("scores", "kept", "valid")}
-    if bool((trimmed["kept"] & ~case.valid).any()):
-        raise InputError(f"{name!r} keeps units that do not exist in their rows (padding)")
-    drawn = replace(chosen, **trimmed, x=case.x, layout=case.data.layout, classes=case.data.classes)
-    return Subject(name, drawn)
+        raise InputError(
+            f"{name!r} explains another class than the model predicts in {other} of {len(chosen)} rows; "
+            "the audit is about the predicted class"
+        )
+    drawn = replace(chosen, x=case.x, layout=case.data.layout, classes=case.data.classes)
+    return Subject(name, drawn, spare=_spare(case, e, places, settings))
+
+
+def _spare(case: Case, e: Explanation, places: _Places, settings: Settings) -> Rows | None:
+    """The rows of the split that are not audited, with their masks."""
+    every = torch.arange(len(e))
+    index = every[~torch.isin(every, places.audited)][: POOL["train"]]
+    if not len(index):
+        return None
+    x = case.reader.prepare(rows_of(case.data[settings.split].x, index))
+    valid = case.reader.valid(x)
+    return Rows(x, e.target[index], valid, e.kept[index][:, : valid.shape[1]])
 
 
 def _asked(case: Case, name: str, explainer: Explainer, places: _Places) -> Subject:
     started = time.perf_counter()
-    explanation = explainer.explain(case.x, case.target)
+    explanation = _checked(name, explainer.explain(case.x, case.target), case.valid)
     seconds = (time.perf_counter() - started) / len(case.target)
     pool: dict[str, Any] = {}
     for split, rows in (("train", case.train), ("validation", case.validation)):
         x = rows_of(case.data[split].x, getattr(places, split))
-        pool[split] = explainer.explain(x, rows.target)
+        pool[split] = _checked(name, explainer.explain(x, rows.target), rows.valid)
     return Subject(name, explanation, seconds=seconds, **pool)
 
 
-def control(case: Case, name: str, k: int | Tensor) -> Subject:
-    """A control that keeps k units (or as many as another explanation keeps in each row)."""
+def _checked(name: str, e: Explanation, valid: Tensor) -> Explanation:
+    """The explanation cut to the width of its rows; what does not fit them is refused."""
+    width = valid.shape[1]
+    if e.kept.shape[1] < width or len(e.kept) != len(valid) or e.kept.shape != e.scores.shape:
+        raise InputError(f"{name!r} has scores for {e.kept.shape[1]} units, the rows have up to {width}")
+    if e.kept.dtype != torch.bool or bool((e.kept[:, :width] & ~valid).any()) or bool(e.kept[:, width:].any()):
+        raise InputError(f"{name!r} must mark kept units with True and False, and only units that exist in their rows")
+    return replace(e, **{key: getattr(e, key)[:, :width] for key in ("scores", "kept", "valid")})
+
+
+def control(case: Case, name: str, k: int | Tensor, like: Subject | None = None) -> Subject:
+    """A control that keeps k units; `like` another subject, it has masks on the same rows as that one."""
 
     def on(label: str, valid: Tensor, target: Tensor, count: int | Tensor) -> Explanation:
         rng = seeds.generator(seeds.derive(case.seed, "control", name, label))
@@ -147,6 +177,13 @@ def control(case: Case, name: str, k: int | Tensor) -> Subject:
     started = time.perf_counter()
     own = replace(on("own", case.valid, case.target, k), x=case.x, layout=case.data.layout, classes=case.data.classes)
     seconds = (time.perf_counter() - started) / len(case.target)
+    if like is not None and like.train is None:
+        spare, label = like.spare, f"{name} like {like.name}"
+        if spare is not None and spare.kept is not None:
+            spare = replace(spare, kept=on("spare", spare.valid, spare.target, spare.kept.sum(1)).kept)
+        return Subject(label, own, spare=spare)
     usual = k if isinstance(k, int) else int(k.double().mean().round())
-    pool = {s: on(s, getattr(case, s).valid, getattr(case, s).target, usual) for s in ("train", "validation")}
-    return Subject(name, own, seconds=seconds, **pool)
+    pool: dict[str, Any] = {
+        s: on(s, getattr(case, s).valid, getattr(case, s).target, usual) for s in ("train", "validation")
+    }
+    return Subject(name if like is None else f"{name} like {like.name}", own, seconds=seconds, **pool)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import torch
@@ -15,13 +16,14 @@ from unmask.audit import CHECKS, QUESTIONS, function_of, verdict
 from unmask.audit.case import Case, Subject, Values, digest
 from unmask.audit.examples import examples
 from unmask.audit.memo import Memo
+from unmask.audit.smuggling import FOLDS, SEEDS
 from unmask.audit.statistics import Bootstrap, balanced, holm
 from unmask.audit.subjects import POOL, Settings, assemble, control
 from unmask.masking.controls import CONTROLS
 from unmask.models import Wrapped
 from unmask.types import Dataset, Explainer, Explanation, Findings, Result, Verdict
 
-__all__ = ["run"]
+__all__ = ["cost", "run"]
 
 DECIDING = {"fs-m", "fu-m", "encoding-share", "reading"}
 
@@ -49,10 +51,8 @@ def run(
     settings: Settings,
     *,
     resume: Path | None = None,
-    say: Callable[[str], None] = lambda text: None,
 ) -> Findings:
-    """Audit the given explainers and ready-made explanations; `say` hears the cost before the work starts."""
-    say(_cost(model, data, given, settings))
+    """Audit the given explainers and ready-made explanations; with `resume`, finished checks are kept there."""
     case = assemble(model, data, given, settings)
     bench = _measure(case, Memo(resume), settings)
     rows = tuple(row for subject in case.subjects for row in _rows(bench, subject))
@@ -71,27 +71,28 @@ def run(
     )
 
 
-def _cost(model: Wrapped, data: Dataset, given: Mapping[str, object], settings: Settings) -> str:
+def cost(data: Dataset, given: Mapping[str, object], settings: Settings) -> str:
+    """What an audit will take, in a sentence, before anything is fitted."""
     rows = min(settings.n, len(data[settings.split]))
     judged = sum(min(POOL[s], len(data[s])) for s in POOL)
     total = len(given) + len(CONTROLS)
     return (
         f"auditing {len(given)} explanations and {len(CONTROLS)} controls on {rows} rows: about "
-        f"{rows * (1 + 2 * total) + judged:,} model answers, {total * judged:,} further rows explained for the judges, "
-        f"{6 * total + 6} judges trained"
+        f"{rows * (1 + 2 * total) + judged:,} model answers besides what the methods ask themselves, "
+        f"{total * judged:,} further rows explained for the judges, at least {6 * total + 6} judges trained"
     )
 
 
 def _measure(case: Case, memo: Memo, settings: Settings) -> _Bench:
-    nulls = {s.name: _null(case, s, settings) for s in case.subjects}
+    nulls = {s.name: _null(case, s) for s in case.subjects}
     hidden = [s for s in nulls.values() if s.name not in {t.name for t in case.subjects}]
     everyone = [*case.subjects, *{s.name: s for s in hidden}.values()]
     found = {}
-    base = digest(case.full, case.target, *(s.kept for s in case.subjects))
+    base = digest(case.full, case.target, *(s.kept for s in case.subjects)) + version("unmask")
     with progress.bar("auditing", len(everyone) * len(CHECKS)) as step:
         for subject in everyone:
             for check in CHECKS:
-                key = f"{base}:{settings.seed}:{case.removal.name}:{digest(subject.kept)}:{subject.name}:{check}"
+                key = f"{base}:{settings.seed}:{case.removal.name}:{subject.key}:{subject.name}:{check}"
                 found[subject.name, check] = memo.get(key) or _timed(case, subject, check)
                 memo.put(key, *found[subject.name, check])
                 step(f"{subject.name}: {check}")
@@ -99,14 +100,14 @@ def _measure(case: Case, memo: Memo, settings: Settings) -> _Bench:
     return _Bench(case, Bootstrap(len(case.target), settings.seed), found, nulls)
 
 
-def _null(case: Case, subject: Subject, settings: Settings) -> Subject:
-    """The random control, with each row's own number of units where that is not the usual one."""
+def _null(case: Case, subject: Subject) -> Subject:
+    """The random control, or one of its own where units differ in number by row or the judges' rows are others."""
     shared = next(s for s in case.subjects if s.name == "random")
     counts = subject.kept.sum(1)
-    if bool((counts == shared.kept.sum(1)).all()):
+    if bool((counts == shared.kept.sum(1)).all()) and subject.train is not None:
         return shared
-    matched = control(case, "random", counts)
-    return Subject(f"random like {subject.name}", matched.explanation, matched.train, matched.validation)
+    alike = ("null", digest(counts), subject.train is None)
+    return case.once(alike, lambda: control(case, "random", counts, like=subject))
 
 
 def _timed(case: Case, subject: Subject, check: str) -> tuple[Values, float]:
@@ -160,12 +161,19 @@ def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
 
 
 def _p_values(bench: _Bench) -> dict[str, dict[str, float]]:
-    """Holm-adjusted p-values of "more enough" and "more needed than random units", classes counting alike."""
+    """p-values of "more enough" and "more needed than random units", classes counting alike.
+
+    One family: both questions of all explanations, Holm-adjusted together; the random control itself is no candidate.
+    """
     weight, raw = balanced(bench.case.target), {}
     for check, sign in (("fs-m", 1.0), ("fu-m", -1.0)):
-        differences = {s.name: sign * _difference(bench, s.name, check) for s in bench.case.subjects}
-        raw[check] = holm({name: bench.bootstrap.p_above(d, weight) for name, d in differences.items()})
-    return raw
+        for subject in bench.case.subjects:
+            if subject.name != "random":
+                difference = sign * _difference(bench, subject.name, check)
+                raw[f"{check} {subject.name}"] = bench.bootstrap.p_above(difference, weight)
+    adjusted = holm(raw)
+    names = [s.name for s in bench.case.subjects]
+    return {check: {name: adjusted.get(f"{check} {name}", 1.0) for name in names} for check in ("fs-m", "fu-m")}
 
 
 def _difference(bench: _Bench, name: str, check: str) -> Tensor:
@@ -212,7 +220,7 @@ def _settings(case: Case, settings: Settings) -> dict[str, object]:
         "k": settings.k,
         "removal": case.removal.name,
         "split": settings.split,
-        "rows": len(case.target),
+        "n": len(case.target),
         "seed": settings.seed,
         "model": case.model.describe(),
         "data": {
@@ -222,6 +230,8 @@ def _settings(case: Case, settings: Settings) -> dict[str, object]:
             **dict(case.data.notes),
         },
         "explanations": {s.name: _plain(s.explanation.origin) for s in case.subjects},
+        "judges": {"of a kind": SEEDS, "folds where rows are few": FOLDS, "learn from": POOL["train"]},
+        "versions": {name: version(name) for name in ("unmask", "torch", "captum", "scikit-learn", "numpy")},
         "thresholds": {"alpha": verdict.ALPHA, "encoding share": verdict.SHARE_LIMIT, "one-sided": verdict.ONE_SIDED},
     }
 

@@ -17,7 +17,7 @@ ONE_SIDED = 0.5  # spread of the per-class fs-m beyond which a sufficiency is ca
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the rule looks at; all of it is also in the report's rows."""
+    """What the rule looks at: the report's numbers, classes counting alike where that is said, and what is sure."""
 
     name: str
     enough: tuple[float, float, float]  # class-balanced fs-m: value, random control's, adjusted p of "higher"
@@ -59,14 +59,17 @@ def leaks(e: Evidence) -> bool:
 def _enough(e: Evidence) -> str:
     value, null, p = e.enough
     held = "more than" if p <= ALPHA else "not reliably more than"
-    said = f"shown only what it keeps, the model gives the same answer in {value:.0%} of the rows"
+    said = (
+        f"shown only what it keeps, the model gives the same answer in {value:.0%} of the rows, classes counting alike"
+    )
     return f"{said}, {held} with random units ({null:.0%})"
 
 
 def _needed(e: Evidence) -> str:
     value, null, p = e.needed
     held = "less than" if p <= ALPHA else "not reliably less than"
-    return f"with it taken away, the answer stays in {value:.0%}, {held} when random units are taken away ({null:.0%})"
+    said = f"with it taken away, the answer stays in {value:.0%} of the rows"
+    return f"{said}, {held} when random units are taken away ({null:.0%})"
 
 
 def _leak(e: Evidence, read: bool) -> str:

@@ -34,7 +34,6 @@ def dataset(
     split: Mapping[str, Any] | None = None,
     seed: int = 0,
     name: str = "yours",
-    valid: Any = None,
     relevant: Any = None,
     patch: int = 1,
 ) -> Dataset:
@@ -51,8 +50,6 @@ def dataset(
     codes, names = labels(y, classes)
     inputs, layout, codec = _prepared(x, kind, groups, patch)
     whole = Split(inputs, codes, layout.valid(inputs))
-    if valid is not None:
-        whole = replace(whole, valid=_mask(valid, whole.valid, "valid"))
     if relevant is not None:
         whole = replace(whole, relevant=_mask(relevant, whole.valid, "relevant"))
     chosen = _given(split, len(codes)) if split is not None else _drawn(codes, names, seed)

@@ -17,7 +17,8 @@ from unmask.types import Inputs
 
 __all__ = ["ROWS", "baselines", "batches", "layer_of", "swept", "to_units"]
 
-ROWS = 2048  # rows (or steps of a path) in one backward pass
+ROWS = 2048  # rows (or steps of a path) in one backward pass, at most
+VALUES = 200_000  # values (pixels, words) in one backward pass, at most
 
 
 def layer_of(task: Task) -> nn.Module | None:
@@ -38,6 +39,7 @@ def layer_of(task: Task) -> nn.Module | None:
 def batches(task: Task, x: Inputs, target: Tensor, size: int) -> Iterator[tuple[Inputs, Tensor, Tensor]]:
     """(rows, prepared rows, target), `size` at a time."""
     feed = task.ready().feed
+    size = max(1, min(size, size * VALUES // (ROWS * max(1, feed(x[:1]).numel()))))
     for start in range(0, len(x), size):
         rows = x[start : start + size]
         prepared = feed(rows)
@@ -48,6 +50,11 @@ def to_units(task: Task, attribution: Tensor, prepared: Tensor, d: int) -> Tenso
     """Attributions of vectors, pixels or columns of the prepared rows, summed to (n, d) over units."""
     if not task.reader.layout.is_text:
         return task.reader.layout.gather(attribution)
+    if prepared.shape[1] > d:
+        raise InputError(
+            f"the tokenizer gives {prepared.shape[1]} ids for {d} units: gradients need one id for each word, without "
+            "special tokens; use occlusion"
+        )
     flat = attribution.sum(-1).reshape(*prepared.shape[:2], -1).sum(-1)  # words of a sentence belong together
     return nn.functional.pad(flat, (0, d - flat.shape[1]))
 

@@ -51,8 +51,8 @@ class IntegratedGradients:
         for rows, prepared, goal in batches(task, x, target, max(1, attribution.ROWS // self.steps)):
             found, gap = zip(*(self._path(prepared, base, goal) for base in baselines(task, rows)), strict=True)
             parts.append(to_units(task, torch.stack(found).mean(0), prepared, valid.shape[1]))
-            gaps.append(torch.stack(gap).mean(0))
-        self.readings_ = {"completeness_gap": float(torch.cat(gaps).abs().mean())}
+            gaps.append(torch.stack(gap).abs().mean(0))
+        self.readings_ = {"completeness_gap": float(torch.cat(gaps).mean())}
         return torch.cat(parts)
 
     def _path(self, prepared: Tensor, base: Tensor, goal: Tensor) -> tuple[Tensor, Tensor]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor
 
 from unmask.errors import InputError, NotFittedError
 from unmask.masking import default_removal, subsets
-from unmask.masking.removals import MASK, make_removal
+from unmask.masking.removals import make_removal
 from unmask.models import Wrapped, bind
 from unmask.nets import Reader, read
 from unmask.types import Dataset, Explanation, Inputs, Removal
@@ -45,7 +45,7 @@ def begin(model: Any, data: Dataset, k: int, removal: str | None) -> Task:
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= d:
         raise InputError(f"k must be a whole number from 1 to {d} (a row of {data.name} has {d} units), got {k!r}")
     name = removal or wrapped.removal or default_removal(data.kind, wrapped.mask_token is not None)
-    hide = make_removal(name, data, mask_token=wrapped.mask_token or MASK)
+    hide = make_removal(name, data, mask_token=wrapped.token(name))
     return Task(read(data, name), hide, tuple(data.classes), wrapped)
 
 
@@ -70,15 +70,17 @@ def explained(
     x = as_inputs(x, task)
     valid = task.reader.layout.valid(x)
     about = _target(task, x, target, approximate is not None)
+    by = "caller" if target is not None else "approximator" if about is None else "model"
     scores = score(x, valid, about).detach().float().cpu().masked_fill(~valid, 0.0)
     kept = subsets.topk(scores, explainer.k, valid)
     read = None if approximate is None else approximate(x, kept)
+    said = cast("Tensor", read if about is None else about)  # one of them is there: see _target
     return Explanation(
         scores=scores,
         kept=kept,
         valid=valid,
-        target=read if about is None else about,
-        origin=_origin(explainer, task, time.perf_counter() - started),
+        target=said,
+        origin=_origin(explainer, task, time.perf_counter() - started, by),
         x=x,
         layout=task.reader.layout,
         classes=task.classes,
@@ -111,9 +113,9 @@ def _texts(x: Inputs, kind: str) -> Inputs:
     return x
 
 
-def _target(task: Task, x: Inputs, target: Any, may_be_read: bool) -> Tensor:
+def _target(task: Task, x: Inputs, target: Any, may_be_read: bool) -> Tensor | None:
     if target is None:
-        return None if task.model is None and may_be_read else task.ready()(x).argmax(1)  # type: ignore[return-value]
+        return None if task.model is None and may_be_read else task.ready()(x).argmax(1)
     n, classes, values = len(x), len(task.classes), torch.as_tensor(target)
     if values.shape != (n,) or values.is_floating_point() or bool(((values < 0) | (values >= classes)).any()):
         got = f"{values.dtype} of shape {tuple(values.shape)}" + (f": {values.tolist()}" if n <= 20 else "")
@@ -121,8 +123,8 @@ def _target(task: Task, x: Inputs, target: Any, may_be_read: bool) -> Tensor:
     return values.long()
 
 
-def _origin(explainer: Any, task: Task, seconds: float) -> dict[str, Any]:
-    facts = {"method": explainer.method, "removal": task.removal.name, "seconds": seconds}
+def _origin(explainer: Any, task: Task, seconds: float, answered_by: str) -> dict[str, Any]:
+    facts = {"method": explainer.method, "removal": task.removal.name, "seconds": seconds, "target by": answered_by}
     return {**settings_of(explainer), **facts, **getattr(explainer, "readings_", {})}
 
 

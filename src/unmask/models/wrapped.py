@@ -9,7 +9,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from unmask.errors import InputError
+from unmask.errors import InputError, UnmaskError
+from unmask.masking.removals import MASK
 from unmask.types import Inputs, Model, Removal
 
 __all__ = ["Wrapped", "shown"]
@@ -52,12 +53,23 @@ class Wrapped:
 
     def _checked(self, rows: Inputs) -> Tensor:
         with torch.no_grad():
-            raw = _numbers(self.name, self.call(self.feed(rows)))
+            raw = _numbers(self.name, self._asked(rows))
         _check_shape(self.name, raw, len(rows), self.classes)
         if self.outputs == "logits":
             return raw.softmax(1)
         _check_probabilities(self.name, raw)
         return raw.clamp(min=0) / raw.clamp(min=0).sum(1, keepdim=True)
+
+    def _asked(self, rows: Inputs) -> Any:
+        try:
+            return self.call(self.feed(rows))
+        except Exception as error:
+            missing = isinstance(rows, Tensor) and bool(rows.isnan().any())
+            if not missing or isinstance(error, UnmaskError) or _out_of_memory(error):
+                raise
+            raise InputError(
+                f"{self.name} does not take missing values, and these rows hold some; fill them in"
+            ) from error
 
     def log_probabilities(self, prepared: Tensor) -> Tensor:
         """(n, classes) log-probabilities of prepared rows, with gradients."""
@@ -67,6 +79,12 @@ class Wrapped:
             )
         raw: Tensor = self.module(prepared)
         return raw.log_softmax(1) if self.outputs == "logits" else raw.clamp(min=1e-12).log()
+
+    def token(self, removal: str) -> str:
+        """What `removal` puts in place of a hidden word; a model that reads plain text must have a mask token."""
+        if removal == "mask-token" and self.mask_token is None and self.takes == "text":
+            raise InputError(f"{self.name} has no mask token: give wrap a tokenizer that has one, or use 'delete'")
+        return self.mask_token or MASK
 
     def describe(self) -> dict[str, Any]:
         """What the report says of the model."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unmask.nets.defaults import ACTIVATIONS, default, selector
 from unmask.nets.images import PixelNet, PixelSelector
 from unmask.nets.reader import Reader, read
-from unmask.nets.sentences import SentenceNet, SentenceSelector
+from unmask.nets.sentences import SentenceNet, SentenceSelector, SentenceSet
 from unmask.nets.tables import TableNet, TableSelector
 from unmask.nets.vocabulary import Vocabulary
 from unmask.nets.words import WordBag, WordNet, WordSelector, WordSet
@@ -17,6 +17,7 @@ __all__ = [
     "Reader",
     "SentenceNet",
     "SentenceSelector",
+    "SentenceSet",
     "TableNet",
     "TableSelector",
     "Vocabulary",

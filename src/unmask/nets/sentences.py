@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 from unmask.nets.reader import Reader
 from unmask.nets.vocabulary import END
-from unmask.nets.words import WordEmbedding, convolve, pool_max
+from unmask.nets.words import SetHead, WordEmbedding, convolve, place_features, pool_max
 
-__all__ = ["SentenceNet", "SentenceSelector"]
+__all__ = ["SentenceNet", "SentenceSelector", "SentenceSet"]
 
 
 class _SentenceReader(nn.Module):
@@ -51,6 +51,22 @@ class SentenceNet(nn.Module):
         if self.hidden is not None:
             total = total + self.hidden * (exists - weight).sum(1, keepdim=True)
         return self.head(total / weight.sum(1, keepdim=True).clamp(min=1.0))  # type: ignore[no-any-return]
+
+
+class SentenceSet(nn.Module):
+    """The sentences shown as a set of (sentence, place) pairs: it can tell which sentence of the text was kept."""
+
+    def __init__(self, reader: Reader, classes: int, width: int = 50, filters: int = 50) -> None:
+        super().__init__()
+        self.reader = reader
+        self.read = _SentenceReader(reader, width, filters)
+        self.head = SetHead(filters, classes, 100)
+
+    def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
+        exists = _exists(x)
+        weight = exists.float() if kept is None else exists * kept.float()
+        at = torch.arange(x.shape[1], device=x.device).expand(len(x), -1)
+        return self.head(self.read(x), place_features(at, exists.sum(1, keepdim=True)), weight)  # type: ignore[no-any-return]
 
 
 class SentenceSelector(nn.Module):

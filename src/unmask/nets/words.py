@@ -11,9 +11,19 @@ from torch import Tensor, nn
 from unmask.nets.reader import Reader
 from unmask.nets.vocabulary import END, HIDDEN
 
-__all__ = ["WordBag", "WordEmbedding", "WordNet", "WordSelector", "WordSet", "convolve", "pool_max"]
+__all__ = [
+    "SetHead",
+    "WordBag",
+    "WordEmbedding",
+    "WordNet",
+    "WordSelector",
+    "WordSet",
+    "convolve",
+    "place_features",
+    "pool_max",
+]
 
-PLACES = 32  # how finely a word's place is told
+PLACES = 30  # waves that tell where a unit stands
 
 
 class WordEmbedding(nn.Module):
@@ -92,32 +102,46 @@ class WordBag(nn.Module):
         return self.head(self.embedding(x, kept).sum(1) / total)  # type: ignore[no-any-return]
 
 
-class WordSet(nn.Module):
-    """The words shown as a set of (word, place) pairs: reads only what is kept, so few words of a long text are cheap.
+def place_features(at: Tensor, length: Tensor) -> Tensor:
+    """Where units stand, (n, m) positions of rows with (n, 1) units -> (n, m, PLACES).
 
-    The place is both the position from the start and the share of the text before it; order among the kept words can be
-    told from it.
+    Waves over the position (periods 2 to 1024, so that odd and even differ) and over the share of the row before it.
     """
+    position = at[..., None] / 2.0 ** torch.arange(1, 11, device=at.device)
+    share = (at / length.clamp(min=1))[..., None] * 2.0 ** torch.arange(-1, 4, device=at.device)
+    angle = 2 * torch.pi * torch.cat([position, share], -1)
+    return torch.cat([angle.sin(), angle.cos()], -1)
+
+
+class WordSet(nn.Module):
+    """The words shown as a set of (word, place) pairs; only what is kept is read, so a few words are cheap."""
 
     def __init__(self, reader: Reader, classes: int, width: int = 50, hidden: int = 100) -> None:
         super().__init__()
         self.reader = reader
         self.embedding = WordEmbedding(reader, width)
-        self.start, self.share = (nn.Embedding(PLACES, width) for _ in range(2))
-        for table in (self.start, self.share):
-            nn.init.uniform_(table.weight, -0.05, 0.05)
-        self.token = nn.Sequential(nn.Linear(width, hidden), nn.ReLU())
-        self.head = nn.Sequential(nn.Linear(2 * hidden, hidden), nn.ReLU(), nn.Dropout(0.2), nn.Linear(hidden, classes))
+        self.head = SetHead(width, classes, hidden)
 
     def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
         weight = (x > HIDDEN).float() if kept is None else (x > HIDDEN) * kept.float()
         most = int((weight > 0).sum(1).max()) if weight.numel() else 0
         shown, at = weight.topk(most, dim=1)  # (n, most); what is beyond a row's own number has weight 0
-        share = (at * PLACES).div((x != END).sum(1, keepdim=True).clamp(min=1), rounding_mode="floor")
-        place = self.start(at.clamp(max=PLACES - 1)) + self.share(share.clamp(max=PLACES - 1).long())
-        tokens = self.token(self.embedding(x.gather(1, at)) + place) * shown[..., None]
-        mean = tokens.sum(1) / shown.sum(1, keepdim=True).clamp(min=1.0)
-        return self.head(torch.cat([mean, pool_max(tokens, shown > 0)], 1))  # type: ignore[no-any-return]
+        place = place_features(at, (x != END).sum(1, keepdim=True))
+        return self.head(self.embedding(x.gather(1, at)), place, shown)  # type: ignore[no-any-return]
+
+
+class SetHead(nn.Module):
+    """Classes from a weighted set of (vector, place) pairs: each pair on its own, then their mean and maximum."""
+
+    def __init__(self, width: int, classes: int, hidden: int) -> None:
+        super().__init__()
+        self.token = nn.Sequential(nn.Linear(width + PLACES, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU())
+        self.head = nn.Sequential(nn.Linear(2 * hidden, hidden), nn.ReLU(), nn.Dropout(0.2), nn.Linear(hidden, classes))
+
+    def forward(self, vectors: Tensor, place: Tensor, weight: Tensor) -> Tensor:
+        tokens = self.token(torch.cat([vectors, place], -1)) * weight[..., None]
+        mean = tokens.sum(1) / weight.sum(1, keepdim=True).clamp(min=1.0)
+        return self.head(torch.cat([mean, pool_max(tokens, weight > 0)], 1))  # type: ignore[no-any-return]
 
 
 class WordSelector(nn.Module):
