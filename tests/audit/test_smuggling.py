@@ -35,6 +35,26 @@ def everywhere(case, choose, name="it"):
     return Subject(name, replace(own, scores=own.kept.float()), on(case.train, 1), on(case.validation, 2))
 
 
+def text_case(data):
+    """A case of texts; the judges only need rows and answers, so the labels stand for the model's."""
+    reader = read(data)
+
+    def rows(split):
+        x = reader.prepare(data[split].x)
+        return Rows(x, data[split].y, reader.valid(x))
+
+    return replace(
+        small_case(),
+        data=data,
+        reader=reader,
+        x=data.test.x,
+        valid=data.test.valid,
+        target=data.test.y,
+        train=rows("train"),
+        validation=rows("validation"),
+    )
+
+
 def noise_code(x, target, valid, rng):
     """A liar: column 4 for one class, column 5 for the other; neither has any weight."""
     kept = torch.zeros_like(valid)
@@ -137,16 +157,8 @@ def test_a_code_in_words_is_found_though_positions_tell_nothing():
     y = torch.randint(2, (900,), generator=rng)
     texts = [[vocabulary[i] for i in row.tolist() if i != 1 - int(c)] for row, c in zip(order, y, strict=True)]
     data = unmask.dataset(texts, y, kind="words")
-    reader = read(data)
-    case = replace(
-        small_case(),
-        data=data,
-        reader=reader,
-        x=data.test.x,
-        valid=data.test.valid,
-        target=data.test.y,
-        **{split: _word_rows(data, reader, split) for split in ("train", "validation")},
-    )
+    case = text_case(data)
+    reader = case.reader
 
     def coded(x, target, valid, rng):
         ids = reader.vocabulary.ids
@@ -158,11 +170,6 @@ def test_a_code_in_words_is_found_though_positions_tell_nothing():
     assert float(smuggling.mask_only(case, liar).values.mean()) < 0.65
 
 
-def _word_rows(data, reader, split):
-    x = reader.prepare(data[split].x)
-    return Rows(x, data[split].y, reader.valid(x))
-
-
 def test_where_a_sentence_stands_can_be_a_code_and_is_found():
     """Idle sentences; the class is in which of them is kept."""
     rng = seeds.generator(0)
@@ -170,16 +177,8 @@ def test_where_a_sentence_stands_can_be_a_code_and_is_found():
     words = ["the", "a", "of", "to", "in", "it"]
     texts = [[[words[i], words[j]] for i, j in torch.randint(6, (4, 2), generator=rng).tolist()] for _ in y]
     data = unmask.dataset(texts, y, kind="sentences")
-    reader = read(data)
-    case = replace(
-        small_case(),
-        data=data,
-        reader=reader,
-        x=data.test.x,
-        valid=data.test.valid,
-        target=data.test.y,
-        **{split: _word_rows(data, reader, split) for split in ("train", "validation")},
-    )
+    case = text_case(data)
+    reader = case.reader
 
     def placed(x, target, valid, rng):
         return torch.arange(valid.shape[1]) == target[:, None]

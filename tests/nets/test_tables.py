@@ -50,10 +50,10 @@ def test_one_layer_is_a_linear_map_of_what_is_kept(sees: bool) -> None:
     torch.testing.assert_close(net(x, kept), want @ weight.T + bias)
 
 
-def test_norm_and_activation_are_as_asked() -> None:
-    net = TableNet(READER, 2, (7, 6), activation=nn.SELU, norm=True)
-    kinds = [type(layer) for layer in net.body]
-    assert kinds == [nn.Linear, nn.BatchNorm1d, nn.SELU, nn.Linear, nn.BatchNorm1d, nn.SELU, nn.Linear]
+def test_sizes_and_activation_are_as_asked() -> None:
+    net = TableNet(READER, 2, (7, 6), activation=nn.SELU)
+    assert [type(layer) for layer in net.body] == [nn.Linear, nn.SELU, nn.Linear, nn.SELU, nn.Linear]
+    assert [layer.out_features for layer in net.body if isinstance(layer, nn.Linear)] == [7, 6, 2]
 
 
 def test_a_selector_sees_what_is_kept() -> None:

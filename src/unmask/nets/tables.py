@@ -19,10 +19,10 @@ def standard(x: Tensor, reader: Reader, centre: Tensor, scale: Tensor, kept: Ten
     return z if kept is None else z * reader.layout.spread(kept.to(z))
 
 
-def _mlp(sizes: Sequence[int], activation: type[nn.Module], norm: bool) -> nn.Sequential:
+def _mlp(sizes: Sequence[int], activation: type[nn.Module]) -> nn.Sequential:
     layers: list[nn.Module] = []
     for a, b in pairwise(sizes[:-1]):
-        layers += [nn.Linear(a, b), *([nn.BatchNorm1d(b)] if norm else []), activation()]
+        layers += [nn.Linear(a, b), activation()]
     return nn.Sequential(*layers, nn.Linear(sizes[-2], sizes[-1]))
 
 
@@ -43,14 +43,13 @@ class TableNet(nn.Module):
         *,
         sees_mask: bool = False,
         activation: type[nn.Module] = nn.ReLU,
-        norm: bool = False,
     ) -> None:
         super().__init__()
         self.reader, self.sees_mask = reader, sees_mask
         self.register_buffer("centre", reader.centre.clone())
         self.register_buffer("scale", reader.scale.clone())
         width = reader.centre.numel() + sees_mask * reader.layout.d
-        self.body = _mlp([width, *hidden, classes], activation, norm)
+        self.body = _mlp([width, *hidden, classes], activation)
 
     def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
         z = standard(x, self.reader, self.centre, self.scale, kept).flatten(1)
