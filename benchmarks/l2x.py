@@ -70,8 +70,8 @@ def main() -> None:
     for task in SYNTHETIC:
         for seed in SEEDS:
             record.entry(f"{task}:{seed}", lambda task=task, seed=seed: synthetic(task, seed))
-    for preset in ("easy", "hard"):
-        for seed in SEEDS:
+    for preset, repeats in (("easy", SEEDS), ("hard", range(1))):
+        for seed in repeats:
             record.entry(f"reviews-{preset}:{seed}", lambda seed=seed, preset=preset: reviews(seed, preset))
     record.summary = {
         task: {"worst median rank": max(record.entries[f"{task}:{s}"]["median rank"] for s in SEEDS), "optimum": best}
