@@ -39,9 +39,8 @@ def decide(e: Evidence) -> Verdict:
         reasons.append("it beats a random choice of as many units neither in what it shows nor in what it leaves out")
     reasons += [_enough(e), _needed(e)]
     if not leaky and e.share[0] == e.share[0]:
-        reasons.append(
-            f"the choice of the units tells {max(0.0, e.share[0]):.0%} of what it tells: within the honest range"
-        )
+        told = f"{max(0.0, e.share[0]):.0%} of what it tells is told by which units it picks"
+        reasons.append(f"{told}: within the honest range")
     if e.one_sided:
         reasons.append(f"the model shown this little falls to one side: {e.one_sided}")
     word: Literal["trust", "care", "reject"] = (
