@@ -8,7 +8,7 @@ import pytest
 
 from report import invented
 from unmask.report.html import page
-from unmask.types import Findings, Verdict
+from unmask.types import Findings, Result, Verdict
 
 VOID = {"meta", "br"}
 
@@ -123,3 +123,14 @@ def test_values_that_are_missing_leave_a_dash():
     html = page(replace(invented.findings(), rows=(row,)), "0")
     assert '<td class="value">–</td>' in html
     assert "nan" not in html[html.index("<h2>Does") : html.index("<h2>Examples")]
+
+
+def test_a_check_that_does_not_apply_is_said_once():
+    base = Result("a", "gap", float("nan"), float("nan"), float("nan"), None, "lower", None, 0, 0.0, note="has none")
+    told = replace(base, explanation="l2x", value=0.5, low=0.4, high=0.6, n=7, note="")
+    rows = (base, replace(base, explanation="b"), told, replace(base, explanation="c", note="another reason"))
+    html = page(Findings("t", "m", rows, ()), "0")
+    assert html.count("has none") == 1
+    assert "not for a, b: has none" in html
+    assert html.count("another reason") == 1
+    assert "7 examples" in html

@@ -68,6 +68,7 @@ class Check:
     rows: str  # how many examples it rests on
     ruler: Markup
     lines: list[Line]
+    left_out: list[str]  # explanations it does not apply to, and why, a sentence each
     curve: Markup | None
     grids: list[Grid]
 
@@ -142,17 +143,29 @@ def _check(findings: Findings, base: str) -> Check | None:
     if not rows:
         return None
     single = [row for row in rows if row.check == base and row.at is None]
+    why = _why_missing(single)
+    single = [row for row in single if row.explanation not in {name for names in why.values() for name in names}]
     scale = plots.axis(v for row in single for v in (row.value, row.low, row.high, row.null))
     return Check(
         name=base,
         definition=findings.definitions.get(base, ""),
         direction=DIRECTIONS[rows[0].better],
-        rows=_counts(rows),
+        rows=_counts([row for row in rows if row.n] or rows),
         ruler=Markup(plots.ruler(scale)),
         lines=[_line(row, scale, row.explanation in findings.controls) for row in single],
+        left_out=[f"not for {', '.join(names)}: {reason}" for reason, names in why.items()],
         curve=_curve([row for row in rows if row.check == base and row.at is not None], findings.controls),
         grids=_grids([row for row in rows if row.check != base and row.at is None], names),
     )
+
+
+def _why_missing(rows: Sequence[Result]) -> dict[str, list[str]]:
+    """Reason -> explanations without a value, where several have the same reason: one sentence says it of all."""
+    why: dict[str, list[str]] = {}
+    for row in rows:
+        if row.note and not math.isfinite(row.value):
+            why.setdefault(row.note, []).append(row.explanation)
+    return {reason: names for reason, names in why.items() if len(names) > 1}
 
 
 def _counts(rows: Sequence[Result]) -> str:
