@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -15,14 +16,28 @@ from unmask.explainers.l2x import L2X
 from unmask.models import wrap
 from unmask.training import Recipe
 
-# k, activation, and the best median rank there is. The paper takes SELU for additive and switch (and ten times the
-# rows); on 100,000 rows SELU loses one of additive's four columns, ReLU finds them all: both are in the table.
+
+@dataclass(frozen=True)
+class Setting:
+    """How L2X is trained on a task; `best` is the best median rank there is."""
+
+    k: int
+    best: float
+    activation: Literal["relu", "selu"] = "relu"
+    tau: float = 0.1
+    batch: int = 1000
+    epochs: int = 10
+
+
+# As published (temperature 0.1, batches of 1000, ReLU for the first two), with 100,000 rows seen ten times in place of
+# 1,000,000 seen once. The paper takes SELU for additive and switch: on additive it loses one of the four columns more
+# often than ReLU does, both are in the table; for switch, smaller batches and temperature 0.2 were chosen on other seeds.
 SYNTHETIC = {
-    "xor": (2, "relu", 1.5),
-    "orange": (4, "relu", 2.5),
-    "additive": (4, "relu", 2.5),
-    "additive-selu": (4, "selu", 2.5),
-    "switch": (5, "selu", 3.0),
+    "xor": Setting(2, 1.5),
+    "orange": Setting(4, 2.5),
+    "additive": Setting(4, 2.5),
+    "additive-selu": Setting(4, 2.5, "selu"),
+    "switch": Setting(5, 3.0, "selu", tau=0.2, batch=256, epochs=5),
 }
 SEEDS = range(3)
 
@@ -36,19 +51,20 @@ def median_ranks(kept: Tensor, relevant: Tensor, seed: int) -> Tensor:
 
 
 def synthetic(task: str, seed: int) -> dict[str, Any]:
-    """The model explained is the true conditional probability; 100,000 rows, as many steps as the paper takes."""
-    k, activation, best = SYNTHETIC[task]
+    """The model explained is the true conditional probability; 100,000 training rows."""
+    way = SYNTHETIC[task]
     task = task.removesuffix("-selu")
     data = load(task, seed=seed)
     model = wrap(lambda x: probabilities(task, torch.as_tensor(x)))
-    recipe = Recipe(epochs=10, batch=1000, rate=1e-3, seed=seed)
-    explained = L2X(k=k, tau=0.1, activation=activation, recipe=recipe).fit(model, data).explain(data.test.x)
+    recipe = Recipe(epochs=way.epochs, batch=way.batch, rate=1e-3, seed=seed)
+    explainer = L2X(k=way.k, tau=way.tau, activation=way.activation, recipe=recipe)
+    explained = explainer.fit(model, data).explain(data.test.x)
     ranks = median_ranks(explained.kept, data.test.relevant, seed)
     found = (explained.kept & data.test.relevant).sum() / data.test.relevant.sum()
     return {
         "median rank": rounded(float(ranks.median())),
         "mean of median ranks": rounded(float(ranks.mean())),
-        "optimum": best,
+        "optimum": way.best,
         "share of relevant columns kept": rounded(float(found)),
     }
 
@@ -74,8 +90,11 @@ def main() -> None:
         for seed in repeats:
             record.entry(f"reviews-{preset}:{seed}", lambda seed=seed, preset=preset: reviews(seed, preset))
     record.summary = {
-        task: {"worst median rank": max(record.entries[f"{task}:{s}"]["median rank"] for s in SEEDS), "optimum": best}
-        for task, (_, _, best) in SYNTHETIC.items()
+        task: {
+            "median rank by seed": [record.entries[f"{task}:{s}"]["median rank"] for s in SEEDS],
+            "optimum": way.best,
+        }
+        for task, way in SYNTHETIC.items()
     }
     record.save()
     print(record.summary)

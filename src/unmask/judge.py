@@ -18,7 +18,7 @@ from unmask.masking import subsets
 from unmask.nets import Reader, SentenceSet, TableNet, WordSet, default
 from unmask.training import Recipe, evaluate, minimize, soft_cross_entropy
 
-__all__ = ["Draw", "Judge", "Rows", "judge_net", "mixed_sizes", "train_judge"]
+__all__ = ["Draw", "Judge", "Rows", "half_any_size", "judge_net", "mixed_sizes", "train_judge"]
 
 Draw = Callable[[Tensor, torch.Generator], Tensor]
 """`draw(valid, rng) -> kept`: a law over masks, independent of the rows."""
@@ -93,18 +93,32 @@ def judge_net(reader: Reader, classes: int, seed: int) -> nn.Module:
     return default(reader, classes, "small", sees_mask=True, seed=seed)
 
 
+def half_any_size(mask: Tensor, valid: Tensor, rng: torch.Generator) -> Tensor:
+    """Every other row, by chance, shows a random part of any size instead of `mask`."""
+    half = torch.rand(len(valid), 1, generator=rng, device=rng.device).to(valid.device) < 0.5
+    return torch.where(half, subsets.any_size(valid, rng), mask.bool())
+
+
 def train_judge(net: nn.Module, rows: Rows, held_out: Rows, draw: Draw | None, recipe: Recipe = RECIPE) -> Judge:
     """Train on masks drawn afresh by `draw`, or on the rows' own masks where `draw` is None.
 
+    Texts show a random part of any size every other time: what a word means is learned from texts, not from the few
+    words that masks of other rows happen to show.
+
     The epoch is chosen on held-out log-likelihood, under masks fixed once; the temperature is fitted there too.
     """
-    seed = seeds.derive(recipe.seed, "judge")
-    fixed = held_out.kept if draw is None else draw(held_out.valid, seeds.generator(seed))
+    rng = seeds.generator(seeds.derive(recipe.seed, "judge"))
+    is_text = not rows.x.is_floating_point()  # ids
+    fixed = held_out.kept if draw is None else draw(held_out.valid, rng)
     if fixed is None or (draw is None and rows.kept is None):
         raise TypeError("a judge needs a law over masks, or rows that carry their own")
+    if is_text:
+        fixed = half_any_size(fixed, held_out.valid, rng)
 
     def loss(x: Tensor, target: Tensor, valid: Tensor, kept: Tensor, rng: torch.Generator) -> Tensor:
         mask = kept if draw is None else draw(valid, rng)
+        if is_text:
+            mask = half_any_size(mask, valid, rng)
         return soft_cross_entropy(net(x, mask.float()), target).mean()
 
     def score() -> float:
