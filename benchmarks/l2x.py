@@ -31,7 +31,7 @@ class Setting:
 
 # As published (temperature 0.1, batches of 1000, ReLU for the first two), with 100,000 rows seen ten times in place of
 # 1,000,000 seen once. The paper takes SELU for additive and switch: on additive it loses one of the four columns more
-# often than ReLU does, both are in the table; for switch, smaller batches and temperature 0.2 were chosen on other seeds.
+# often than ReLU does, both are in the table; for switch, small batches and temperature 0.2 were chosen on other seeds.
 SYNTHETIC = {
     "xor": Setting(2, 1.5),
     "orange": Setting(4, 2.5),
