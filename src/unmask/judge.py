@@ -102,23 +102,25 @@ def half_any_size(mask: Tensor, valid: Tensor, rng: torch.Generator) -> Tensor:
 def train_judge(net: nn.Module, rows: Rows, held_out: Rows, draw: Draw | None, recipe: Recipe = RECIPE) -> Judge:
     """Train on masks drawn afresh by `draw`, or on the rows' own masks where `draw` is None.
 
-    Texts show a random part of any size every other time: what a word means is learned from texts, not from the few
-    words that masks of other rows happen to show.
+    Rows of words show a random part of any size every other time: what a word means is learned from texts, not from the
+    few words that masks of other rows happen to show.
 
     The epoch is chosen on held-out log-likelihood, under masks fixed once; the temperature is fitted there too.
     """
     rng = seeds.generator(seeds.derive(recipe.seed, "judge"))
-    is_text = not rows.x.is_floating_point()  # ids
+    words = rows.x.ndim == 2 and not rows.x.is_floating_point()  # ids
     fixed = held_out.kept if draw is None else draw(held_out.valid, rng)
     if fixed is None or (draw is None and rows.kept is None):
         raise TypeError("a judge needs a law over masks, or rows that carry their own")
-    if is_text:
+    if words:
         fixed = half_any_size(fixed, held_out.valid, rng)
 
     def loss(x: Tensor, target: Tensor, valid: Tensor, kept: Tensor, rng: torch.Generator) -> Tensor:
         mask = kept if draw is None else draw(valid, rng)
-        if is_text:
-            mask = half_any_size(mask, valid, rng)
+        if words and bool(
+            torch.rand((), generator=rng, device=rng.device) < 0.5
+        ):  # a whole batch: short ones are cheap
+            mask = subsets.any_size(valid, rng)
         return soft_cross_entropy(net(x, mask.float()), target).mean()
 
     def score() -> float:

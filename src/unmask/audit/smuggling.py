@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import torch
 from sklearn.ensemble import RandomForestClassifier
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from unmask import seeds
@@ -53,7 +53,7 @@ def reading(case: Case, subject: Subject) -> Values:
 
 def eval_x(case: Case, subject: Subject) -> Values:
     """1 where judges trained on random masks only find the target in the values shown. Jethani et al. 2021."""
-    return _found(case, case.once("eval-x", lambda: _panel(case, mixed_sizes(case.k), "eval-x")), subject)
+    return _found(case, _random_mask_judges(case), subject)
 
 
 def mask_only(case: Case, subject: Subject) -> Values:
@@ -125,7 +125,7 @@ def _log_likelihood(case: Case, fold: _Fold, seed: int, exchanged: bool) -> Tens
     if exchanged:
         rng = seeds.generator(seed)
         train, validation = (replace(r, kept=permuted(_own(r), r.valid, rng)) for r in (train, validation))
-    net = judge_net(case.reader, len(case.data.classes), seed)
+    net = _started(case, seed)
     judge = train_judge(net, train, validation, None, replace(RECIPE, seed=seed))
     said = judge.log_probabilities(fold.test.x, _own(fold.test))
     return said.gather(1, fold.test.target[:, None])[:, 0]
@@ -164,12 +164,28 @@ def _lent_masks(case: Case) -> Draw:
     return draw
 
 
+def _random_mask_judges(case: Case) -> list[Judge]:
+    return case.once("eval-x", lambda: _panel(case, mixed_sizes(case.k), "eval-x"))
+
+
+def _started(case: Case, seed: int) -> nn.Module:
+    """A judge to be trained. One for words already knows them, from random parts of the training texts.
+
+    Otherwise only the judge that sees an honest choice of telling words would learn what they mean, and the choice
+    would be blamed for it.
+    """
+    net = judge_net(case.reader, len(case.data.classes), seed)
+    if case.data.kind == "words":
+        net.load_state_dict(_random_mask_judges(case)[seed % SEEDS].net.state_dict())
+    return net
+
+
 def _panel(case: Case, draw: Draw, label: str) -> list[Judge]:
     """Judges that differ in their seed only: where nothing can be read, the side one of them falls on is luck."""
     judges = []
     for repeat in range(SEEDS):
         seed = seeds.derive(case.seed, label, repeat)
-        net = judge_net(case.reader, len(case.data.classes), seed)
+        net = judge_net(case.reader, len(case.data.classes), seed) if label == "eval-x" else _started(case, seed)
         judges.append(train_judge(net, case.train, case.validation, draw, replace(RECIPE, seed=seed)))
     return judges
 
