@@ -15,7 +15,7 @@ from unmask.audit.verdict import SHARE_LIMIT
 from unmask.data import load
 from unmask.types import Dataset, Explanation, Findings
 
-TASKS = {"digits": (8, range(100, 103)), "tumours": (4, range(100, 103)), "reviews": (3, range(100, 101))}
+TASKS = {"digits": (8, range(100, 103)), "tumours": (4, range(100, 103))}
 CANNOT_LIE = ("fixed", "outstanding", "other-random", "other-random, given as an array", "sequential", "gold")
 ORDINARY = ("integrated-gradients", "occlusion", "gradient", "l2x")
 LIARS = ("counted", "counted, given as an array")
