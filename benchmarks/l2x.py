@@ -30,8 +30,8 @@ class Setting:
 
 
 # As published (temperature 0.1, batches of 1000, ReLU for the first two), with 100,000 rows seen ten times in place of
-# 1,000,000 seen once. The paper takes SELU for additive and switch: on additive it loses one of the four columns more
-# often than ReLU does, both are in the table; for switch, small batches and temperature 0.2 were chosen on other seeds.
+# 1,000,000 seen once, and without the paper's weight decay and batch norm. About twenty settings were tried on additive
+# and switch with the test ranks of seeds 0 to 5, 10 and 11 in view: those seeds flatter. Only the fresh seeds count.
 SYNTHETIC = {
     "xor": Setting(2, 1.5),
     "orange": Setting(4, 2.5),
@@ -39,7 +39,8 @@ SYNTHETIC = {
     "additive-selu": Setting(4, 2.5, "selu"),
     "switch": Setting(5, 3.0, "selu", tau=0.2, batch=256, epochs=5),
 }
-SEEDS = range(3)
+SEEDS = range(3)  # seen while settings were chosen
+FRESH = range(20, 23)
 
 
 def median_ranks(kept: Tensor, relevant: Tensor, seed: int) -> Tensor:
@@ -84,14 +85,16 @@ def reviews(seed: int, preset: str) -> dict[str, Any]:
 def main() -> None:
     record = Record("l2x-truth")
     for task in SYNTHETIC:
-        for seed in SEEDS:
+        for seed in (*SEEDS, *FRESH):
             record.entry(f"{task}:{seed}", lambda task=task, seed=seed: synthetic(task, seed))
     for preset, repeats in (("easy", SEEDS), ("hard", range(1))):
         for seed in repeats:
             record.entry(f"reviews-{preset}:{seed}", lambda seed=seed, preset=preset: reviews(seed, preset))
+    ranks = {key: entry["median rank"] for key, entry in record.entries.items() if "median rank" in entry}
     record.summary = {
         task: {
-            "median rank by seed": [record.entries[f"{task}:{s}"]["median rank"] for s in SEEDS],
+            "seeds seen while choosing settings": [ranks[f"{task}:{seed}"] for seed in SEEDS],
+            "fresh seeds": [ranks[f"{task}:{seed}"] for seed in FRESH],
             "optimum": way.best,
         }
         for task, way in SYNTHETIC.items()
