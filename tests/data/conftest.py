@@ -9,18 +9,23 @@ import pytest
 
 from unmask.data import DATASETS
 
+from .folders import pictures
+
 REAL = pytest.mark.skipif(not os.environ.get("UNMASK_DATA"), reason="UNMASK_DATA names no folder with the real sets")
 
 
 def few(name: str) -> dict[str, Any]:
-    """Options that keep a set small."""
+    """Options that keep a set small, and that say where it is if it has no place of its own."""
     options = DATASETS[name].options
+    if name == "image-folder":
+        return {"path": pictures(), "size": 8}
     return {"rows": (60, 30, 40)} if "rows" in options else {"n": 400} if "n" in options else {}
 
 
 def every() -> list[Any]:
     """All names of the table, the real ones skipped where they are not."""
-    return [pytest.param(name, marks=[] if s.where == "embedded" else [REAL]) for name, s in DATASETS.items()]
+    anywhere = ("embedded", "yours")
+    return [pytest.param(name, marks=[] if s.where in anywhere else [REAL]) for name, s in DATASETS.items()]
 
 
 @pytest.hookimpl(tryfirst=True)

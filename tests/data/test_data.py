@@ -122,6 +122,7 @@ def test_unknown_option_lists_the_options() -> None:
 def test_available_tells_where(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     monkeypatch.setenv("UNMASK_DATA", str(tmp_path))
     assert data.available("digits") == "embedded"
+    assert data.available("image-folder").startswith("yours: say where it is, image-folder:PATH or load(")
     assert data.available("beer").startswith("missing: beer is not on this machine; set UNMASK_DATA to the folder")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert 'pip install "unmask[hf]"' in data.available("imdb")

@@ -39,3 +39,8 @@ def test_groups_by_name_and_number() -> None:
 def test_groups_that_do_not_fit(groups: dict[str, list[int | str]], words: str) -> None:
     with pytest.raises(InputError, match=words):
         table_layout(["a", "b", "c"], groups)
+
+
+def test_columns_go_by_the_word_that_is_given() -> None:
+    with pytest.raises(InputError, match=r"names feature 9, expected a name or a number 0..1"):
+        table_layout(["a", "b"], {"one": [0, 9]}, "feature")

@@ -67,6 +67,19 @@ def test_array_with_groups_and_names() -> None:
     assert dataset(TABLE, Y, units=["a", "b", "c"]).units == ("a", "b", "c")
 
 
+def test_series_are_tables_whose_units_own_all_steps() -> None:
+    x = np.arange(20.0 * 3 * 4).reshape(20, 3, 4)
+    given = {"train": [0, 1], "validation": [2], "test": [3]}
+    made = dataset(x, Y, kind="table", groups={"pair": [0, "x3"], "rest": [1, 3]}, split=given)
+    assert made.units == ("pair", "rest")
+    assert made.groups == ((0, 2, 4, 6, 8, 10), (1, 3, 5, 7, 9, 11))
+    assert made.train.x.view(2, 3, 4).tolist() == x[:2].tolist()
+    named = dataset(torch.tensor(x), Y, kind="table", units=["a", "b", "c", "d"])
+    assert named.units == ("a", "b", "c", "d")
+    assert named.groups[0] == (0, 4, 8)
+    assert dataset(x, Y).kind == "image"  # three dimensions alone are pictures
+
+
 def test_texts() -> None:
     made = dataset(["Good film!", "It's bad."] * 10, Y)
     assert made.kind == "words"
@@ -113,13 +126,17 @@ def test_same_seed_same_split() -> None:
         (["one string"] * 20, Y, {"kind": "sentences"}, "row 0 is one string"),
         ([["a b"]] * 20, Y, {}, "cannot tell what these rows are; say kind="),
         (TABLE, Y, {"kind": "tables"}, "unknown kind 'tables'; did you mean 'table'"),
-        (np.zeros(20), Y, {"kind": "table"}, r"two dimensions \(rows, columns\), got shape \(20,\)"),
+        (np.zeros(20), Y, {"kind": "table"}, r"two dimensions.*or three \(rows, steps, features\), got shape \(20,\)"),
         (np.zeros((20, 2)), Y, {"kind": "image"}, r"images must be \(n, height, width\).*got shape \(20, 2\)"),
         (np.zeros((20, 5, 5, 5)), Y, {}, "1, 3 or 4 channels"),
         ([["a", 1.0]] * 20, Y, {"kind": "table"}, "columns of words need a data frame"),
         ([3] * 20, Y, {"kind": "words"}, "row 0 holds int"),
         (TABLE, [0] * 18 + [1] * 2, {}, "at least 3 rows to be split, but '1' has 2"),
         (TABLE, Y, {"groups": {"a": [0, 1]}}, "groups must cover every column, but 'x3'"),
+        (np.zeros((20, 3, 2)), Y, {"kind": "table", "groups": {"a": [0, 5]}}, "names feature 5, expected.*number 0..1"),
+        (np.zeros((20, 3, 2)), Y, {"kind": "table", "groups": {"a": [0]}}, "cover every feature, but 'x2'"),
+        (np.zeros((20, 3, 0)), Y, {"kind": "table"}, r"series must be \(rows, steps, features\) with at least one"),
+        (np.zeros((20, 2, 2, 2)), Y, {"kind": "table"}, r"or three \(rows, steps, features\), got shape"),
         (["a"] * 20, Y, {"groups": {"a": [0]}}, "groups are sets of columns"),
         (TABLE, Y, {"patch": 2}, "patch is a number of pixels"),
         (TABLE, Y, {"units": ["a"]}, r"name each unit once \(here 3\), got 1 names"),

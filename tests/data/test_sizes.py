@@ -23,7 +23,7 @@ def test_rows_win_over_scale() -> None:
     assert sizes.caps("5/4/3", "default", sizes.IMAGES) == (5, 4, 3)
 
 
-@pytest.mark.parametrize("rows", [(1, 2), "5/4", (0, 1, 1), ("a", 1, 1), (-3, 1, 1)])
+@pytest.mark.parametrize("rows", [100, (1, 2), "5/4", (0, 1, 1), ("a", 1, 1), (-3, 1, 1)])
 def test_rows_that_are_no_counts(rows: Any) -> None:
     with pytest.raises(InputError, match="rows must be three counts"):
         sizes.caps(rows, "default", sizes.SMALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,7 @@ class Source:
     path: str
     kind: Kind
     line: str
-    where: str = "embedded"  # or the folder below UNMASK_DATA
+    where: str = "embedded"  # or "yours" (the option `path` names it), or the folder below UNMASK_DATA
     hub: str = ""  # public Hugging Face id, its configuration after a colon
     options: tuple[str, ...] = ()
     bare: str = ""  # the option set by a value without a name: emotion:anger-joy
@@ -96,12 +97,23 @@ DATASETS: dict[str, Source] = {
     "fashion-pullover-shirt": Source(
         "images:load_images", "image", "pullover or shirt", "fashion_mnist", "zalando-datasets/fashion_mnist", _IMAGE
     ),
+    "game": Source(
+        "game:game", "table", "players over time, 41 groups of features, four of them decide", options=("n", "noise")
+    ),
     "german": Source("tables:load_table", "table", "credit: good or bad", "tabular", options=("rows", "scale")),
     "hate": Source(
         "text:load_text", "words", "tweets: hate or not", "tweeteval_hate", "cardiffnlp/tweet_eval:hate", _TEXT
     ),
     "heloc": Source(
         "tables:load_table", "table", "home equity loans: bad or good", "tabular", options=("rows", "scale")
+    ),
+    "image-folder": Source(
+        "image_folder:image_folder",
+        "image",
+        "your pictures, one folder for each class",
+        "yours",
+        options=("patch", "path", "rows", "size"),
+        bare="path",
     ),
     "imdb": Source("text:load_text", "words", "movie reviews", "imdb", "stanfordnlp/imdb", _TEXT),
     "mnist": Source("images:load_images", "image", "digits of 28 by 28 pixels", "mnist", "ylecun/mnist", _IMAGE),
@@ -144,18 +156,21 @@ def load(name: str, seed: int = 0, **options: Any) -> Dataset:
             raise InputError(f"{base} has no option {option!r}; its options are: {listed}")
     module, _, function = source.path.partition(":")
     made: Dataset = getattr(importlib.import_module(f"{__name__}.{module}"), function)(base, seed, **options)
-    notes = {**made.notes, "seed": seed, "options": options}
+    written = {key: str(value) if isinstance(value, os.PathLike) else value for key, value in options.items()}
+    notes = {**made.notes, "seed": seed, "options": written}
     return replace(made, name=_label(base, options, source.bare), notes=notes)
 
 
 def available(name: str) -> str:
-    """`embedded`, `folder` or `hub`: where `load` would take the set from; else `missing`, and what to do."""
+    """`embedded`, `yours`, `folder` or `hub`: where `load` takes the set from; else `missing`, and what to do."""
     base = name.partition(":")[0]
     if base not in DATASETS:
         raise unknown("data set", base, DATASETS)
     source = DATASETS[base]
     if source.where == "embedded":
         return "embedded"
+    if source.where == "yours":
+        return f'yours: say where it is, {base}:{source.bare.upper()} or load("{base}", {source.bare}="...")'
     if folder.find(source.where) is not None:
         return "folder"
     if source.hub and importlib.util.find_spec("datasets") is not None:

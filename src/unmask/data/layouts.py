@@ -25,26 +25,31 @@ def image_layout(shape: tuple[int, int, int], patch: int = 1) -> Layout:
     return Layout("image", shape, owner, units)
 
 
-def table_layout(columns: Sequence[str], groups: Mapping[str, Sequence[int | str]] | None = None) -> Layout:
-    """One unit for each column, or for each of `groups` (unit -> its columns by number or name)."""
+def table_layout(
+    columns: Sequence[str], groups: Mapping[str, Sequence[int | str]] | None = None, what: str = "column"
+) -> Layout:
+    """One unit for each column, or for each of `groups` (unit -> its columns by number or name).
+
+    `what` is the word for a column in what is said to the user.
+    """
     if groups is None:
         return Layout("table", (len(columns),), tuple(range(len(columns))), tuple(columns))
     owner: dict[int, int] = {}
     for unit, (name, members) in enumerate(groups.items()):
         for member in members:
-            place = _place(member, columns, name)
+            place = _place(member, columns, name, what)
             if place in owner:
-                raise InputError(f"each column belongs to one group, but {columns[place]!r} is in two; remove it once")
+                raise InputError(f"each {what} belongs to one group, but {columns[place]!r} is in two; remove it once")
             owner[place] = unit
     left = [name for place, name in enumerate(columns) if place not in owner]
     if left:
-        raise InputError(f"groups must cover every column, but {left[0]!r} ({len(left)} in all) is in none; add it")
+        raise InputError(f"groups must cover every {what}, but {left[0]!r} ({len(left)} in all) is in none; add it")
     return Layout("table", (len(columns),), tuple(owner[place] for place in range(len(columns))), tuple(groups))
 
 
-def _place(member: int | str, columns: Sequence[str], group: str) -> int:
+def _place(member: int | str, columns: Sequence[str], group: str, what: str) -> int:
     if isinstance(member, str) and member in columns:
         return list(columns).index(member)
     if not isinstance(member, str) and 0 <= member < len(columns):
         return int(member)
-    raise InputError(f"group {group!r} names column {member!r}, expected a name or a number 0..{len(columns) - 1}")
+    raise InputError(f"group {group!r} names {what} {member!r}, expected a name or a number 0..{len(columns) - 1}")

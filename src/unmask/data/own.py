@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from unmask.data import frames, rows, splits
+from unmask.data import frames, rows, series, splits
 from unmask.data.labels import labels
 from unmask.data.layouts import SENTENCES, WORDS, image_layout, table_layout
 from unmask.errors import InputError
@@ -43,6 +43,10 @@ def dataset(
     positions in it); otherwise they are the sorted values of `y`. `split` maps train, validation and test to row
     numbers; without it each class is divided 60/20/20. `groups` maps units of a table to their columns; the one-hot
     columns of a data frame's category are one unit by themselves. `patch` makes squares of pixels the units.
+
+    With kind="table", x of three dimensions is series (n, steps, features): a unit is a feature over all steps, or a
+    group of features where `groups` names features. The model gets flat rows, the first step first; a torch module
+    that reads series goes behind `nn.Unflatten(1, (steps, features))`.
     """
     _check_lengths(x, y)
     kind = rows.infer(x) if kind is None else kind
@@ -82,6 +86,8 @@ def _prepared(x: Any, kind: Kind, groups: Groups | None, patch: int) -> tuple[In
         return pictures, image_layout((channels, height, width), patch), None
     if not isinstance(x, pd.DataFrame):
         values = rows.table(x)
+        if values.ndim == 3:
+            return series.flattened(values, groups)
         return values, table_layout([f"x{i}" for i in range(1, values.shape[1] + 1)], groups), None
     codec = frames.learn(x)
     layout = codec.layout() if groups is None else _grouped(codec, groups)

@@ -49,10 +49,13 @@ def numbers(x: Any, what: str) -> Tensor:
 
 
 def table(x: Any) -> Tensor:
-    """(n, columns)."""
+    """(n, columns), or (n, steps, features) for series."""
     values = numbers(x, "a table")
-    if values.ndim != 2 or not values.shape[1]:
-        raise InputError(f"a table must have two dimensions (rows, columns), got shape {tuple(values.shape)}")
+    if values.ndim not in (2, 3) or not values.shape[1]:
+        raise InputError(
+            "a table must have two dimensions (rows, columns), or three (rows, steps, features), "
+            f"got shape {tuple(values.shape)}"
+        )
     return values
 
 

@@ -55,7 +55,7 @@ def caps(rows: Sequence[int | None] | str | None, scale: str, usual: Caps) -> Ca
         raise unknown("scale", str(scale), scales)
     if rows is None:
         return scales[scale]
-    given = rows.split("/") if isinstance(rows, str) else list(rows)
+    given = rows.split("/") if isinstance(rows, str) else list(rows) if isinstance(rows, Sequence) else [rows]
     if len(given) != 3 or not all(part is None or (str(part).isdigit() and int(part) > 0) for part in given):
         raise InputError(f"rows must be three counts (train, validation, test), each at least 1, got {rows!r}")
     train, validation, test = (None if part is None else int(part) for part in given)
