@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 import unmask
 from unmask import seeds
-from unmask.audit.case import Case, Subject
+from unmask.audit.case import Case, Pool, Subject
 from unmask.judge import Rows
 from unmask.masking.removals import make_removal
 from unmask.models import bind, wrap
 from unmask.nets import read
-from unmask.types import Dataset, Explanation
+from unmask.types import Dataset, Explanation, Inputs
 
 W = torch.tensor([3.0, -2.0, 1.0, 0.5, 0.0, 0.0])
 
@@ -37,10 +39,41 @@ def subject(case: Case, kept: Tensor, name: str = "it") -> Subject:
     return Subject(name, explanation(case, kept))
 
 
-def small_case(data: Dataset | None = None, removal: str = "zero", k: int = 2, seed: int = 0) -> Case:
-    """The test rows of `data` under the linear model."""
+KINDS = ("table", "image", "words", "sentences")
+
+
+def planted(kind: str, n: int = 240) -> Dataset:
+    """Rows of any kind whose class one unit tells: column or pixel 2 or 3, or a word or sentence at any place."""
+    rng = seeds.generator(3)
+    y, at = torch.randint(2, (n,), generator=rng), torch.randint(3, (n,), generator=rng).tolist()
+    if kind in ("table", "image"):
+        x = torch.rand(n, 9, generator=rng)
+        x[torch.arange(n), 2 + y] += 1.5
+        return unmask.dataset(x if kind == "table" else x.view(n, 1, 3, 3), y, kind=kind)
+    rows: list[Inputs] = [[["the", "of", "it"][(i + j) % 3] for j in range(3 + i % 4)] for i in range(n)]
+    for row, place, c in zip(rows, at, y.tolist(), strict=True):
+        row[place] = ("good", "bad")[c]
+    return unmask.dataset(rows if kind == "words" else [[[w] for w in row] for row in rows], y, kind=kind)
+
+
+def everywhere(case: Case, choose: Any, name: str = "it") -> Subject:
+    """A subject made by `choose(rows as they came, target, valid)` on the audited rows and on the pools."""
+
+    def on(x: Inputs, full: Tensor) -> Explanation:
+        valid, target = case.data.layout.valid(x), full.argmax(1)
+        kept = choose(x, target, valid)
+        return Explanation(kept.float(), kept, valid, target)
+
+    others = {split: on(pool.split.x, pool.full) for split, pool in case.pools.items()}
+    return Subject(name, on(case.x, case.full), **others)
+
+
+def small_case(
+    data: Dataset | None = None, removal: str = "zero", k: int = 2, seed: int = 0, model: Any = linear
+) -> Case:
+    """The test rows of `data` under the linear model, or another one."""
     data = data or table()
-    model = bind(wrap(linear), data)
+    model = bind(wrap(model), data)
     reader, split = read(data, removal), data.test
     full = model(split.x)
 
@@ -61,4 +94,5 @@ def small_case(data: Dataset | None = None, removal: str = "zero", k: int = 2, s
         seed=seed,
         train=rows("train"),
         validation=rows("validation"),
+        pools={name: Pool(data[name], model(data[name].x)) for name in ("train", "validation")},
     )

@@ -7,7 +7,7 @@ import torch
 
 from audit.cases import linear, table
 from unmask import api
-from unmask.audit.subjects import POOL, Settings, assemble, control
+from unmask.audit.subjects import Settings, assemble, control
 from unmask.errors import InputError
 from unmask.models import bind, wrap
 from unmask.types import Explanation
@@ -33,7 +33,7 @@ def test_explanations_and_controls_stand_on_the_same_rows_and_on_the_judges_rows
     for subject in case.subjects:
         assert subject.kept.shape == (30, 6)
         assert bool((subject.kept.sum(1) == 2).all())
-        assert len(subject.train) == len(case.train.x) == min(POOL["train"], len(DATA.train))
+        assert len(subject.train) == len(case.train.x) == min(Settings(k=2).pool, len(DATA.train))
         assert torch.equal(subject.train.target, case.train.target)
         assert subject.seconds >= 0
     assert torch.equal(case.target, case.full.argmax(1))
@@ -125,3 +125,58 @@ def test_what_an_explainer_answers_is_checked():
     for odd, said in ((short, "has scores for 3 units"), (floats, "True and False")):
         with pytest.raises(InputError, match=said):
             assemble(MODEL, DATA, {"odd": odd}, Settings(k=2))
+
+
+def test_a_subject_knows_its_explainer_and_how_often_it_asked_the_model():
+    explainer = occlusion()
+    case = assemble(MODEL, DATA, {"o": explainer, "mine": ready()}, Settings(k=2, n=20))
+    asked, mine, *controls = case.subjects
+    assert asked.explainer is explainer
+    assert asked.calls == 7.0  # the whole row, and each of six columns removed
+    assert mine.explainer is None
+    assert mine.calls != mine.calls
+    assert {s.calls for s in controls} == {0.0}
+
+
+def test_calls_are_counted_though_the_explainer_wrapped_the_model_itself():
+    own = api.explainer("occlusion", 2, removal="zero").fit(linear, DATA)
+    assert assemble(MODEL, DATA, {"o": own}, Settings(k=2, n=20)).subjects[0].calls == 7.0
+
+
+def test_what_an_explainer_leaves_out_for_drawing_is_added():
+    class Bare:
+        k = 2
+
+        def fit(self, model, data):
+            return self
+
+        def clone(self):
+            return self
+
+        def explain(self, x, target=None):
+            kept = torch.arange(6).expand(len(x), -1) < 2
+            return Explanation(kept.float(), kept, torch.ones_like(kept), target)
+
+    case = assemble(MODEL, DATA, {"bare": Bare()}, Settings(k=2, n=20))
+    assert case.subjects[0].explanation.row(3).values == case.x[3].tolist()
+
+
+def test_a_control_can_be_asked_again():
+    case = assemble(MODEL, DATA, {"o": occlusion()}, Settings(k=2, n=20))
+    random, first, _ = (s.explainer for s in case.subjects[1:])
+    again = random.explain(case.x, case.target)
+    assert torch.equal(again.kept, random.explain(case.x, case.target).kept)
+    assert bool((again.kept.sum(1) == 2).all())
+    assert not torch.equal(again.scores, random.explain(case.x + 1, case.target).scores)
+    other = random.clone().fit(replace(MODEL, name="another"), DATA).explain(case.x, case.target)
+    assert not torch.equal(again.scores, other.scores)
+    assert torch.equal(first.explain(case.x, case.target).kept, case.subjects[2].kept)
+
+
+def test_the_pool_is_as_large_as_one_says():
+    case = assemble(MODEL, DATA, {"o": occlusion()}, Settings(k=2, n=20, pool=100))
+    assert (len(case.train.x), len(case.validation.x)) == (100, 25)
+    assert torch.equal(case.pools["train"].split.x, case.train.x)
+    assert torch.equal(case.pools["validation"].full.argmax(1), case.validation.target)
+    with pytest.raises(InputError, match="pool, the rows judges learn from, must be at least 40, got 39"):
+        Settings(k=2, pool=39)

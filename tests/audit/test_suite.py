@@ -5,10 +5,22 @@ from dataclasses import replace
 
 import pytest
 import torch
+from sklearn.ensemble import RandomForestClassifier
 
-from audit.cases import linear, small_case, subject, table
+from audit.cases import KINDS, linear, planted, small_case, subject, table
 from unmask import api, seeds
-from unmask.audit import CHECKS, QUESTIONS, function_of, smuggling, suite
+from unmask.audit import (
+    CHECKS,
+    DECIDING,
+    QUESTIONS,
+    chosen,
+    dependence,
+    fresh,
+    function_of,
+    smuggling,
+    stability,
+    suite,
+)
 from unmask.audit.statistics import Bootstrap
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
@@ -16,6 +28,8 @@ from unmask.audit.verdict import ALPHA
 from unmask.judge import RECIPE
 from unmask.masking import subsets
 from unmask.models import bind, wrap
+from unmask.report import Report
+from unmask.training import Recipe
 from unmask.types import Explanation
 
 DATA = table(600)
@@ -43,7 +57,7 @@ def rows(found, explanation):
 def test_every_check_has_a_row_for_every_explanation_with_interval_null_and_direction(findings):
     for name in ("occlusion", "cheater", "random", "first-k", "last-k"):
         own = rows(findings, name)
-        assert {check for check in own if "@" not in check} == set(CHECKS)
+        assert {check for check in own if "@" not in check} == set(chosen("default"))
         for row in own.values():
             assert row.better == CHECKS[row.check.partition("@")[0]].better
             if not math.isnan(row.value):
@@ -81,8 +95,11 @@ def test_passed_is_said_of_deciding_checks_only(findings):
 
 def test_the_findings_carry_what_the_report_needs(findings):
     assert findings.controls == ("random", "first-k", "last-k")
-    assert set(findings.questions) == set(QUESTIONS.values())
-    assert {c for checks in findings.questions.values() for c in checks} == set(CHECKS) == set(findings.definitions)
+    run_by_default = chosen("default")
+    assert set(findings.questions) == {QUESTIONS[CHECKS[name].question] for name in run_by_default}
+    assert {c for checks in findings.questions.values() for c in checks} == set(run_by_default)
+    assert set(findings.definitions) == set(run_by_default)
+    assert findings.settings["checks"] == list(run_by_default)
     assert findings.settings["removal"] == "zero"
     assert {e.explanation for e in findings.examples} == {v.explanation for v in findings.verdicts}
 
@@ -119,7 +136,7 @@ def test_an_audit_cut_short_goes_on_where_it_stopped(tmp_path, monkeypatch, find
     asked.clear()
     asked.extend(["already past the cut"] * 20)
     again = run(MODEL, DATA, given, Settings(k=2, removal="zero"), resume=memo)
-    assert len(asked) - 20 == 5 * len(CHECKS) - done
+    assert len(asked) - 20 == 5 * len(chosen("default")) - done
     assert not memo.exists()
     plain = [replace(row, seconds=0.0) for row in again.rows if row.check != "seconds"]
     assert repr(plain) == repr([replace(row, seconds=0.0) for row in findings.rows if row.check != "seconds"])
@@ -155,3 +172,123 @@ def test_random_explanations_are_rejected_as_often_as_the_family_wise_error_says
         passed += any(p[check][s.name] <= ALPHA for check in p for s in chance)
     assert passed <= 7  # 5 % of 40 is 2; more than 7 has a probability below 0.1 %
     assert p["fs-m"]["random"] == 1.0
+
+
+def test_the_cost_counts_what_will_be_run():
+    def said(checks, given=None, data=DATA):
+        return suite.cost(
+            data, given or {"o": "occlusion", "mine": torch.zeros(3)}, Settings(k=2, checks=chosen(checks))
+        )
+
+    assert "fresh" not in said("default")
+    assert said("default").endswith("36 judges trained")
+    assert said([]).endswith("33 judges trained")  # without eval-x
+    assert said(["fs-a"]).endswith("at least 5 fresh networks trained")
+    assert "at least 10 fresh networks trained" in said(["fs-a", "fu-a"])
+    assert said("sen").endswith(f"{stability.DRAWS * 120:,} moved rows explained")  # scores alone cannot be moved
+    assert said("all", data=planted("words")).count("moved") == 0
+    assert said("randomized-model").endswith(f"{dependence.REFITS} explainers fitted again")
+    assert "a copy of the model trained on shuffled labels" in said("permuted-labels")
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    """Everything trained for moments: the numbers mean little, the way they take is the same."""
+
+    def bush(trees, random_state, n_jobs):
+        return RandomForestClassifier(5, random_state=random_state, n_jobs=n_jobs)
+
+    monkeypatch.setattr(smuggling, "RandomForestClassifier", bush)
+    monkeypatch.setattr(smuggling, "RECIPE", replace(RECIPE, epochs=1))
+    monkeypatch.setattr(fresh, "RECIPE", replace(fresh.RECIPE, epochs=1))
+    monkeypatch.setattr(dependence, "ROUNDS", 1)
+    monkeypatch.setattr(dependence, "REFITS", 1)
+    monkeypatch.setattr(stability, "DRAWS", 2)
+
+
+@pytest.mark.parametrize("kind", ["table", *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])])
+@pytest.mark.parametrize("framework", ["torch", pytest.param("callable", marks=pytest.mark.slow)])
+def test_every_check_runs_on_every_kind(kind, framework, hasty):
+    """One value for each row or a reason why not; explainers that can be asked, and scores made elsewhere."""
+    data = planted(kind)
+    trained = api.train_model(data, recipe=Recipe(epochs=10, batch=16, rate=1e-2))
+    model = (
+        trained if framework == "torch" else wrap(trained.__call__ if kind in ("table", "image") else _joined(trained))
+    )
+    given = {"occlusion": "occlusion", "mine": torch.rand(data.test.valid.shape, generator=seeds.generator(0))}
+    report = api.audit(model, data, given, k=1, n=30, checks="all")
+    values = {(r.explanation, r.check): r for r in report.findings.rows}
+    for name in CHECKS:
+        for explanation in ("occlusion", "mine", "random", "first-k", "last-k"):
+            row = values[explanation, name]
+            assert row.note if math.isnan(row.value) else row.n > 0, row
+    arrays = kind in ("table", "image")
+    assert math.isfinite(values["occlusion", "sen"].value) == arrays
+    assert math.isfinite(values["occlusion", "randomized-model"].value) == (framework == "torch")
+    assert math.isfinite(values["occlusion", "fs-a"].value)
+    assert math.isfinite(values["mine", "fu-a"].value)
+    own = "a copy of the model's network" if framework == "torch" else "the default network"
+    assert values["occlusion", "fs-a"].note.startswith(own)
+    for question in report.findings.questions:
+        assert question in report.html
+
+
+def _joined(model):
+    """A callable on whole texts."""
+    kind = model.module.reader.layout.kind
+
+    def says(lines):
+        rows = [line.split() for line in lines]
+        return model(rows if kind == "words" else [[[word] for word in row] for row in rows]).numpy()
+
+    return says
+
+
+def test_what_was_not_run_is_absent(hasty):
+    found = run(MODEL, DATA, {"o": api.fit(MODEL, DATA, 2, method="occlusion")}, Settings(k=2, n=30, checks=chosen([])))
+    assert {row.check.partition("@")[0] for row in found.rows} == set(DECIDING)
+    assert "sen" not in found.definitions
+    page, facts = Report(found).html, Report(found).to_json()
+    assert QUESTIONS["stability"] not in page
+    assert QUESTIONS["cost"] not in page
+    assert set(facts["definitions"]) == set(DECIDING)
+
+
+@pytest.mark.slow
+def test_an_explanation_that_survives_random_weights_is_rejected():
+    """Column 0 decides and is always kept: enough, needed, honest; but nobody asked the model."""
+    with seeds.seeded(0):
+        net = torch.nn.Sequential(torch.nn.Linear(6, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
+    x, answer = DATA.train.x, (DATA.train.x[:, 0] > 0).long()
+    optimizer = torch.optim.Adam(net.parameters(), 0.02)
+    for _ in range(200):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(net(x), answer).backward()
+        optimizer.step()
+    model = bind(wrap(net, outputs="logits"), DATA)
+
+    class Stubborn:
+        k = 1
+
+        def fit(self, model, data):
+            return self
+
+        def clone(self):
+            return self
+
+        def explain(self, x, target=None):
+            kept = torch.zeros(x.shape, dtype=torch.bool)
+            kept[:, 0] = True
+            return Explanation(kept.float(), kept, torch.ones_like(kept), target)
+
+    given = {"stubborn": Stubborn(), "occlusion": api.fit(model, DATA, 1, method="occlusion", removal="zero")}
+    settings = Settings(k=1, removal="zero")
+    before = {v.explanation: v.verdict for v in run(model, DATA, given, settings).verdicts}
+    assert before["stubborn"] == before["occlusion"] == "trust"
+    found = run(model, DATA, given, replace(settings, checks=chosen(["randomized-model"])))
+    after = {v.explanation: v for v in found.verdicts}
+    assert after["stubborn"].verdict == "reject"
+    assert "hardly depends on the model" in after["stubborn"].reasons[0]
+    assert after["occlusion"].verdict == "trust"
+    passed = {row.explanation: row.passed for row in found.rows if row.check == "randomized-model"}
+    assert passed == {"stubborn": False, "occlusion": True, "random": True, "first-k": False, "last-k": False}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from unmask.audit.verdict import SHARE_LIMIT, Evidence, decide, leaks
+from unmask.audit.verdict import SHARE_LIMIT, SURVIVES, Evidence, decide, leaks, survives
 
 GOOD = Evidence(
     name="it",
@@ -30,6 +30,9 @@ NAN = float("nan")
         ({"share": (NAN, NAN)}, "trust"),
         ({"share": (NAN, NAN), "enough": (0.4, 0.4, 0.6), "needed": (0.9, 0.9, 0.6)}, "reject"),
         ({"one_sided": "it keeps ..."}, "trust"),
+        ({"randomized": (1.0, 1.0, 0.1)}, "reject"),
+        ({"randomized": (0.15, 0.1, 0.1)}, "trust"),
+        ({"randomized": (0.15, 0.1, 0.1), "share": (0.9, 0.8)}, "care"),
     ],
 )
 def test_the_rule(change, word):
@@ -57,9 +60,30 @@ def test_the_reasons_say_what_decided_first():
     assert any("not reliably more than with random units (40%)" in reason for reason in empty.reasons)
 
 
+def test_surviving_random_weights_counts_from_the_level_of_chance():
+    half = 0.2 + SURVIVES * 0.8
+    assert survives(replace(GOOD, randomized=(half + 0.01, half - 0.05, 0.2)))
+    assert not survives(replace(GOOD, randomized=(half - 0.01, half - 0.05, 0.2)))
+    assert not survives(replace(GOOD, randomized=(1.0, 1.0, 1.0)))  # all units are kept: nothing could have changed
+    assert not survives(replace(GOOD, randomized=(0.9, 0.1, 0.2)))  # may be chance
+    assert not survives(GOOD)
+
+
+def test_what_survives_is_said_first_and_what_does_not_is_said_too():
+    blind = decide(replace(GOOD, randomized=(1.0, 1.0, 0.125), share=(0.9, 0.8)))
+    assert blind.reasons[0].startswith("it hardly depends on the model: with the model's weights drawn anew, 100% of")
+    assert blind.reasons[0].endswith("(by chance 12%)")
+    assert any(
+        r.startswith("it depends on the model") for r in decide(replace(GOOD, randomized=(0.2, 0.1, 0.1))).reasons
+    )
+    assert not any("depends on the model" in r for r in decide(GOOD).reasons)
+
+
 def test_every_reason_is_one_line():
     for change in (
         {},
+        {"randomized": (1.0, 1.0, 0.1)},
+        {"randomized": (0.1, 0.1, 0.1)},
         {"share": (0.9, 0.8)},
         {"share": (0.9, 0.8), "reading": (0.5, 0.5, -0.1)},
         {"share": (NAN, NAN)},

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from nets.samples import PLAIN, SETS, dataset, values
 from unmask.errors import InputError
 from unmask.masking.removals import MASK, make_removal
-from unmask.models import Wrapped, shown, wrap
+from unmask.models import Wrapped, counted, shown, wrap
 from unmask.seeds import generator
 
 BOTH = "; for two classes return both columns, 1 - p and p"
@@ -220,3 +220,24 @@ def test_a_text_model_without_a_mask_token_cannot_hide_with_one() -> None:
     with pytest.raises(InputError, match="has no mask token"):
         model.token("mask-token")
     assert model.token("pad") == MASK
+
+
+def test_rows_are_counted_whoever_asks_and_through_whichever_copy() -> None:
+    module = nn.Linear(4, 2)
+    one, other = wrap(module, outputs="logits"), wrap(module, outputs="logits", removal="zero")
+    one(X)
+    with counted() as outer:
+        one(X)
+        with counted() as inner:
+            other(X[:5])
+            other.log_probabilities(X[:3])
+        one(X[:0])
+    one(X)
+    assert (outer.rows, inner.rows) == (len(X) + 8, 8)
+
+
+def test_a_batch_that_is_tried_again_counts_once() -> None:
+    model = answering(limited(3, MemoryError, []), outputs="probabilities", batch=16)
+    with counted() as tally:
+        model(X)
+    assert tally.rows == len(X)

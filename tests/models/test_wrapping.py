@@ -128,6 +128,7 @@ def test_what_a_module_cannot_take_is_said() -> None:
 def test_an_array_estimator() -> None:
     estimator = fitted()
     model = wrap(estimator)
+    assert model.estimator is estimator
     assert (model.name, model.takes, model.classes) == ("LogisticRegression", "array", 2)
     torch.testing.assert_close(model(X), torch.tensor(estimator.predict_proba(X.numpy())).float())
 

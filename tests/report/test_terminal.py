@@ -38,6 +38,16 @@ def test_terminal_shows_verdicts_with_numbers_and_nulls():
     assert "neither enough nor needed" in text
 
 
+def test_a_deciding_check_run_on_demand_has_a_column_where_it_was_run():
+    base = invented.findings()
+    assert "randomized" not in shown(base, 100)
+    row = invented.result("cheater", "randomized-model", 0.97, "lower", null=0.12)
+    text = shown(replace(base, rows=(*base.rows, row)), 100)
+    assert "randomized-" in text
+    assert next(line for line in text.splitlines() if line.startswith("cheater")).split()[-2:] == ["0.97", "(0.12)"]
+    assert next(line for line in text.splitlines() if line.startswith("l2x")).endswith("–")
+
+
 def test_terminal_does_not_read_names_as_markup():
     base = invented.findings()
     verdict = replace(base.verdicts[0], explanation="[b]")

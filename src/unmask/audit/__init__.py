@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["CHECKS", "QUESTIONS", "Check", "function_of"]
+from unmask.errors import unknown
+
+__all__ = ["CHECKS", "DECIDING", "QUESTIONS", "Check", "chosen", "function_of"]
 
 QUESTIONS: dict[str, str] = {
     "enough": "Is it enough, is it needed?",
     "smuggling": "Does the mask smuggle the answer?",
+    "stability": "Is it stable?",
+    "dependence": "Does it depend on the model, on the data?",
     "cost": "What does it cost?",
 }
 
@@ -26,6 +30,7 @@ class Check:
     line: str
     paper: str = ""
     by_class: bool = False  # one more row for each class
+    costly: bool = False  # trains or explains much more than the rest: run on demand only
 
 
 CHECKS: dict[str, Check] = {
@@ -58,6 +63,23 @@ CHECKS: dict[str, Check] = {
         "higher",
         "How much probability the answer loses when the kept units are taken away.",
         "DeYoung et al. 2020",
+    ),
+    "fs-a": Check(
+        "fresh:fs_a",
+        "enough",
+        "higher",
+        "How often a fresh network, trained on what is kept, says the same as the model on the full input; a choice "
+        "that spells the answer is enough for it.",
+        "Liang et al. 2020",
+        costly=True,
+    ),
+    "fu-a": Check(
+        "fresh:fu_a",
+        "enough",
+        "lower",
+        "How often a fresh network, trained on everything but what is kept, says the same as the model.",
+        "Liang et al. 2020",
+        costly=True,
     ),
     "encoding-gain": Check(
         "smuggling:encoding_gain",
@@ -102,8 +124,59 @@ CHECKS: dict[str, Check] = {
         "How much more often the method's own approximator finds the answer in the selection than the model does.",
         "Bai et al. 2021",
     ),
+    "sen": Check(
+        "stability:sen",
+        "stability",
+        "lower",
+        "How far the scores move at most, relative to their size, when the input moves a little.",
+        "Yeh et al. 2019; Liang et al. 2020",
+        costly=True,
+    ),
+    "sen-legacy": Check(
+        "stability:sen_legacy",
+        "stability",
+        "lower",
+        "The same for one draw instead of the largest of all draws, as the published code measures it.",
+        "Liang et al. 2020",
+        costly=True,
+    ),
+    "randomized-model": Check(
+        "dependence:randomized_model",
+        "dependence",
+        "lower",
+        "How much of the choice stays (cosine of the masks) when the explainer is fitted to the same network with "
+        "random weights.",
+        "Adebayo et al. 2018",
+        costly=True,
+    ),
+    "permuted-labels": Check(
+        "dependence:permuted_labels",
+        "dependence",
+        "lower",
+        "How much of the choice stays (cosine of the masks) when the explainer is fitted to the same model trained on "
+        "shuffled labels.",
+        "Adebayo et al. 2018",
+        costly=True,
+    ),
     "seconds": Check("cost:seconds", "cost", "lower", "Seconds to explain one row, fitting not counted."),
+    "calls": Check("cost:calls", "cost", "lower", "Rows the model is asked about to explain one row."),
 }
+
+DECIDING = ("fs-m", "fu-m", "encoding-share", "reading")  # every audit runs these: the verdict needs them
+
+
+def chosen(wanted: str | Iterable[str] = "default") -> tuple[str, ...]:
+    """The checks an audit runs, in the order of the table: those named and the deciding ones.
+
+    "default" stands for all that are not costly, "all" for the whole table; both may stand among names.
+    """
+    groups = {"default": [name for name, check in CHECKS.items() if not check.costly], "all": list(CHECKS)}
+    names = set(DECIDING)
+    for name in [wanted] if isinstance(wanted, str) else wanted:
+        if name not in CHECKS and name not in groups:
+            raise unknown("check", name, [*CHECKS, *groups])
+        names.update(groups.get(name, [name]))
+    return tuple(name for name in CHECKS if name in names)
 
 
 def function_of(name: str) -> Callable[..., Any]:

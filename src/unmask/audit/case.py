@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -13,9 +13,9 @@ from torch import Tensor
 from unmask.judge import Rows
 from unmask.models import shown
 from unmask.nets import Reader
-from unmask.types import Dataset, Explanation, Inputs, Model, Removal
+from unmask.types import Dataset, Explainer, Explanation, Inputs, Model, Removal, Split
 
-__all__ = ["Case", "Subject", "Values", "digest"]
+__all__ = ["Case", "Pool", "Subject", "Values", "digest", "missing"]
 
 T = TypeVar("T")
 
@@ -29,6 +29,19 @@ class Values:
     note: str = ""
 
 
+def missing(case: Case, note: str) -> Values:
+    """No value for any row, and why."""
+    return Values(torch.full((len(case.target),), torch.nan), note=note)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Rows to learn from or to stop on, as they came, and what the model says of them."""
+
+    split: Split
+    full: Tensor  # (n, classes)
+
+
 @dataclass(frozen=True)
 class Subject:
     """One explanation on the audited rows and, where its explainer could be asked, on the judges' rows too."""
@@ -38,7 +51,10 @@ class Subject:
     train: Explanation | None = None
     validation: Explanation | None = None
     spare: Rows | None = None  # rows of a ready-made explanation that are not audited: judges may learn from them
+    spare_x: Inputs = None  # the same rows as they came
     seconds: float = float("nan")  # for one row
+    calls: float = float("nan")  # rows the model was asked about, for one row
+    explainer: Explainer | None = None  # None where the explanation came ready-made
 
     @property
     def kept(self) -> Tensor:
@@ -68,6 +84,7 @@ class Case:
     seed: int
     train: Rows  # prepared training rows with the model's answers as targets
     validation: Rows
+    pools: Mapping[str, Pool] = field(default_factory=dict)  # the rows behind `train` and `validation`
     subjects: tuple[Subject, ...] = ()
     memory: dict[Any, Any] = field(default_factory=dict)
 

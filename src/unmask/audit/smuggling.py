@@ -6,6 +6,7 @@ Two judges measure it: J1 learns from rows with their own masks, J0 from the sam
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
@@ -14,13 +15,23 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from unmask import seeds
-from unmask.audit.case import Case, Subject, Values
+from unmask.audit.case import Case, Subject, Values, missing
 from unmask.audit.enough import fs_m
 from unmask.audit.transplant import permuted, transplant
 from unmask.judge import RECIPE, Draw, Judge, Rows, judge_net, mixed_sizes, train_judge
 from unmask.masking import subsets
 
-__all__ = ["approximator_gap", "encoding_gain", "encoding_share", "eval_x", "mask_only", "reading"]
+__all__ = [
+    "FOLDS",
+    "SEEDS",
+    "approximator_gap",
+    "cross_fitting",
+    "encoding_gain",
+    "encoding_share",
+    "eval_x",
+    "mask_only",
+    "reading",
+]
 
 SEEDS = 3  # judges of one kind, or pairs of judges
 FOLDS = 5  # cross-fitting where only the audited rows have an explanation
@@ -37,7 +48,7 @@ def encoding_share(case: Case, subject: Subject) -> Values:
     gain, total = _encoding(case, subject)
     if tells(case, total):
         return Values(gain, over=total)
-    return Values(torch.full_like(gain, torch.nan), note="tells nothing about the answer, so there is nothing to share")
+    return missing(case, "tells nothing about the answer, so there is nothing to share")
 
 
 def tells(case: Case, total: Tensor) -> bool:
@@ -71,9 +82,7 @@ def approximator_gap(case: Case, subject: Subject) -> Values:
     """1[the approximator finds the target] - 1[the model does], from the same selection; near 0 is good."""
     read = subject.explanation.approximated
     if read is None:
-        return Values(
-            torch.full((len(case.target),), torch.nan), note="this explanation has no approximator of its own"
-        )
+        return missing(case, "this explanation has no approximator of its own")
     return Values((read == case.target).float() - fs_m(case, subject).values)
 
 
@@ -91,14 +100,19 @@ def _folds(case: Case, subject: Subject) -> list[_Fold]:
         train = replace(case.train, kept=subject.train.kept)
         validation = replace(case.validation, kept=subject.validation.kept)
         return [_Fold(train, validation, audited, torch.arange(len(case.target)))]
+    return [
+        _Fold(audited.at(learn).joined(subject.spare), audited.at(stop), audited.at(part), part)
+        for learn, stop, part in cross_fitting(case)
+    ]
+
+
+def cross_fitting(case: Case) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Places among the audited rows to learn from, to stop on and to judge; every row is judged once."""
     order = torch.randperm(len(case.target), generator=seeds.generator(seeds.derive(case.seed, "folds")))
     parts = list(order.chunk(FOLDS))
-    folds = []
     for i, part in enumerate(parts):
-        stop = parts[(i + 1) % len(parts)]
-        learn = torch.cat([p for j, p in enumerate(parts) if j not in (i, (i + 1) % len(parts))])
-        folds.append(_Fold(audited.at(learn).joined(subject.spare), audited.at(stop), audited.at(part), part))
-    return folds
+        stop = (i + 1) % len(parts)
+        yield torch.cat([p for j, p in enumerate(parts) if j not in (i, stop)]), parts[stop], part
 
 
 def _encoding(case: Case, subject: Subject) -> tuple[Tensor, Tensor]:

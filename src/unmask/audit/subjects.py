@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,19 +11,19 @@ import torch
 from torch import Tensor
 
 from unmask import progress, seeds
-from unmask.audit.case import Case, Subject
+from unmask.audit import chosen
+from unmask.audit.case import Case, Pool, Subject, digest
 from unmask.errors import InputError
 from unmask.judge import Rows
 from unmask.masking import default_removal
 from unmask.masking.controls import CONTROLS, control_scores
 from unmask.masking.removals import make_removal
-from unmask.models import Wrapped
-from unmask.nets import read
-from unmask.types import Dataset, Explainer, Explanation, Inputs, rows_of
+from unmask.models import Wrapped, counted
+from unmask.nets import Reader, read
+from unmask.types import Dataset, Explainer, Explanation, Inputs, Model, rows_of
 
-__all__ = ["POOL", "Settings", "assemble", "control"]
+__all__ = ["Settings", "assemble", "control"]
 
-POOL = {"train": 2000, "validation": 500}  # rows the judges learn from and stop on
 LEAST = 10  # with fewer a judge can neither learn nor stop
 
 
@@ -36,6 +36,17 @@ class Settings:
     n: int = 500
     removal: str | None = None
     seed: int = 0
+    checks: tuple[str, ...] = chosen("default")
+    pool: int = 2000  # rows to learn from, at most; a quarter as many to stop on
+
+    def __post_init__(self) -> None:
+        if self.pool < 4 * LEAST:
+            raise InputError(f"pool, the rows judges learn from, must be at least {4 * LEAST}, got {self.pool}")
+
+    @property
+    def pools(self) -> dict[str, int]:
+        """The most rows of each split that judges and approximators see."""
+        return {"train": self.pool, "validation": self.pool // 4}
 
 
 @dataclass(frozen=True)
@@ -54,7 +65,7 @@ def assemble(model: Wrapped, data: Dataset, given: Mapping[str, Explainer | Expl
     places = _places(data, settings)
     x = rows_of(data[settings.split].x, places.audited)
     full, reader = model(x), read(data, name)
-    rows = {s: _judge_rows(model, reader.prepare, data, s, getattr(places, s)) for s in ("train", "validation")}
+    pools = {s: _pool(model, data, s, getattr(places, s)) for s in settings.pools}
     case = Case(
         model=model,
         data=data,
@@ -66,8 +77,9 @@ def assemble(model: Wrapped, data: Dataset, given: Mapping[str, Explainer | Expl
         full=full,
         k=settings.k,
         seed=settings.seed,
-        train=replace(rows["train"], valid=reader.valid(rows["train"].x)),
-        validation=replace(rows["validation"], valid=reader.valid(rows["validation"].x)),
+        train=_judge_rows(reader, pools["train"]),
+        validation=_judge_rows(reader, pools["validation"]),
+        pools=pools,
     )
     if len(case.target.unique()) < 2:
         only = data.classes[int(case.target[0])]
@@ -88,7 +100,7 @@ def _places(data: Dataset, settings: Settings) -> _Places:
         return free[:most].sort().values
 
     audited = drawn(settings.split, settings.n, "rows", torch.empty(0, dtype=torch.long))
-    pools = {s: drawn(s, POOL[s], "pool", audited) for s in ("train", "validation")}
+    pools = {s: drawn(s, most, "pool", audited) for s, most in settings.pools.items()}
     least = min(len(rows) for rows in pools.values())
     if least < LEAST:
         raise InputError(
@@ -98,9 +110,14 @@ def _places(data: Dataset, settings: Settings) -> _Places:
     return _Places(audited, **pools)
 
 
-def _judge_rows(model: Wrapped, prepare: Callable[[Inputs], Tensor], data: Dataset, split: str, index: Tensor) -> Rows:
-    x = rows_of(data[split].x, index)
-    return Rows(prepare(x), model(x).argmax(1), data[split].valid[index])
+def _pool(model: Wrapped, data: Dataset, split: str, index: Tensor) -> Pool:
+    rows = data[split].rows(index)
+    return Pool(rows, model(rows.x))
+
+
+def _judge_rows(reader: Reader, pool: Pool) -> Rows:
+    x = reader.prepare(pool.split.x)
+    return Rows(x, pool.full.argmax(1), reader.valid(x))
 
 
 def _subjects(
@@ -112,7 +129,7 @@ def _subjects(
             if isinstance(thing, Explanation):
                 subjects.append(_ready_made(case, name, thing, places, settings))
             else:
-                subjects.append(_asked(case, name, thing, places))
+                subjects.append(_asked(case, name, thing))
             step(name)
     return subjects
 
@@ -123,37 +140,42 @@ def _ready_made(case: Case, name: str, e: Explanation, places: _Places, settings
         raise InputError(
             f"{name!r} explains {len(e)} rows, but the {settings.split} split has {len(split)}; explain all of it"
         )
-    chosen = _checked(name, e.rows(places.audited), case.valid)
-    other = int((chosen.target != case.target).sum())
+    own = _checked(name, e.rows(places.audited), case.valid)
+    other = int((own.target != case.target).sum())
     if other:
         raise InputError(
-            f"{name!r} explains another class than the model predicts in {other} of {len(chosen)} rows; "
+            f"{name!r} explains another class than the model predicts in {other} of {len(own)} rows; "
             "the audit is about the predicted class"
         )
-    drawn = replace(chosen, x=case.x, layout=case.data.layout, classes=case.data.classes)
-    return Subject(name, drawn, spare=_spare(case, e, places, settings))
+    return Subject(name, _drawable(case, own), **_spare(case, e, places, settings))
 
 
-def _spare(case: Case, e: Explanation, places: _Places, settings: Settings) -> Rows | None:
-    """The rows of the split that are not audited, with their masks."""
+def _spare(case: Case, e: Explanation, places: _Places, settings: Settings) -> dict[str, Any]:
+    """The rows of the split that are not audited, with their masks, and as they came."""
     every = torch.arange(len(e))
-    index = every[~torch.isin(every, places.audited)][: POOL["train"]]
+    index = every[~torch.isin(every, places.audited)][: settings.pool]
     if not len(index):
-        return None
-    x = case.reader.prepare(rows_of(case.data[settings.split].x, index))
+        return {}
+    came = rows_of(case.data[settings.split].x, index)
+    x = case.reader.prepare(came)
     valid = case.reader.valid(x)
-    return Rows(x, e.target[index], valid, e.kept[index][:, : valid.shape[1]])
+    return {"spare": Rows(x, e.target[index], valid, e.kept[index][:, : valid.shape[1]]), "spare_x": came}
 
 
-def _asked(case: Case, name: str, explainer: Explainer, places: _Places) -> Subject:
+def _asked(case: Case, name: str, explainer: Explainer) -> Subject:
     started = time.perf_counter()
-    explanation = _checked(name, explainer.explain(case.x, case.target), case.valid)
-    seconds = (time.perf_counter() - started) / len(case.target)
+    with counted() as tally:
+        explanation = _checked(name, explainer.explain(case.x, case.target), case.valid)
+    seconds, calls = (time.perf_counter() - started) / len(case.target), tally.rows / len(case.target)
     pool: dict[str, Any] = {}
     for split, rows in (("train", case.train), ("validation", case.validation)):
-        x = rows_of(case.data[split].x, getattr(places, split))
-        pool[split] = _checked(name, explainer.explain(x, rows.target), rows.valid)
-    return Subject(name, explanation, seconds=seconds, **pool)
+        pool[split] = _checked(name, explainer.explain(case.pools[split].split.x, rows.target), rows.valid)
+    return Subject(name, _drawable(case, explanation), seconds=seconds, calls=calls, explainer=explainer, **pool)
+
+
+def _drawable(case: Case, e: Explanation) -> Explanation:
+    """The explanation with its rows, whether or not the explainer gave them with it."""
+    return replace(e, x=case.x, layout=case.data.layout, classes=case.data.classes)
 
 
 def _checked(name: str, e: Explanation, valid: Tensor) -> Explanation:
@@ -166,6 +188,29 @@ def _checked(name: str, e: Explanation, valid: Tensor) -> Explanation:
     return replace(e, **{key: getattr(e, key)[:, :width] for key in ("scores", "kept", "valid")})
 
 
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """A control that can be asked again: `random` draws afresh for other rows and for another model."""
+
+    name: str
+    k: int | Tensor
+    case: Case
+    model: str = ""
+
+    def fit(self, model: Model, data: Dataset) -> _Drawn:
+        return replace(self, model=model.name)
+
+    def clone(self) -> _Drawn:
+        return self
+
+    def explain(self, x: Inputs, target: Tensor | None = None) -> Explanation:
+        valid = self.case.data.layout.valid(x)
+        rows = digest(x) if isinstance(x, Tensor) else str(len(x))
+        rng = seeds.generator(seeds.derive(self.case.seed, "control", self.name, "asked", self.model, rows))
+        scores, kept = control_scores(self.name, valid, self.k, rng)
+        return Explanation(scores, kept, valid, self.case.target if target is None else target)
+
+
 def control(case: Case, name: str, k: int | Tensor, like: Subject | None = None) -> Subject:
     """A control that keeps k units; `like` another subject, it has masks on the same rows as that one."""
 
@@ -175,15 +220,17 @@ def control(case: Case, name: str, k: int | Tensor, like: Subject | None = None)
         return Explanation(scores, kept, valid, target, {"method": name})
 
     started = time.perf_counter()
-    own = replace(on("own", case.valid, case.target, k), x=case.x, layout=case.data.layout, classes=case.data.classes)
+    own = _drawable(case, on("own", case.valid, case.target, k))
     seconds = (time.perf_counter() - started) / len(case.target)
+    askable = _Drawn(name, k, case)
     if like is not None and like.train is None:
         spare, label = like.spare, f"{name} like {like.name}"
         if spare is not None and spare.kept is not None:
             spare = replace(spare, kept=on("spare", spare.valid, spare.target, spare.kept.sum(1)).kept)
-        return Subject(label, own, spare=spare)
+        return Subject(label, own, spare=spare, spare_x=like.spare_x, explainer=askable)
     usual = k if isinstance(k, int) else int(k.double().mean().round())
     pool: dict[str, Any] = {
         s: on(s, getattr(case, s).valid, getattr(case, s).target, usual) for s in ("train", "validation")
     }
-    return Subject(name if like is None else f"{name} like {like.name}", own, seconds=seconds, **pool)
+    label = name if like is None else f"{name} like {like.name}"
+    return Subject(label, own, seconds=seconds, calls=0.0, explainer=askable, **pool)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -12,20 +12,20 @@ import torch
 from torch import Tensor
 
 from unmask import progress
-from unmask.audit import CHECKS, QUESTIONS, function_of, verdict
+from unmask.audit import CHECKS, DECIDING, QUESTIONS, function_of, verdict
 from unmask.audit.case import Case, Subject, Values, digest
+from unmask.audit.dependence import REFITS
 from unmask.audit.examples import examples
 from unmask.audit.memo import Memo
 from unmask.audit.smuggling import FOLDS, SEEDS
+from unmask.audit.stability import DRAWS
 from unmask.audit.statistics import Bootstrap, balanced, holm
-from unmask.audit.subjects import POOL, Settings, assemble, control
+from unmask.audit.subjects import Settings, assemble, control
 from unmask.masking.controls import CONTROLS
 from unmask.models import Wrapped
 from unmask.types import Dataset, Explainer, Explanation, Findings, Result, Verdict
 
 __all__ = ["cost", "run"]
-
-DECIDING = {"fs-m", "fu-m", "encoding-share", "reading"}
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class _Bench:
     bootstrap: Bootstrap
     found: dict[tuple[str, str], tuple[Values, float]]
     nulls: dict[str, Subject]  # for each explanation, random units in the same numbers
+    checks: tuple[str, ...] = ()
 
     def values(self, subject: str, check: str) -> Values:
         return self.found[subject, check][0]
@@ -65,22 +66,39 @@ def run(
         examples=tuple(examples(case)),
         settings=_settings(case, settings),
         questions={
-            text: tuple(c for c, check in CHECKS.items() if check.question == q) for q, text in QUESTIONS.items()
+            text: found
+            for q, text in QUESTIONS.items()
+            if (found := tuple(c for c in settings.checks if CHECKS[c].question == q))
         },
-        definitions={name: check.line for name, check in CHECKS.items()},
+        definitions={name: CHECKS[name].line for name in settings.checks},
     )
 
 
 def cost(data: Dataset, given: Mapping[str, object], settings: Settings) -> str:
     """What an audit will take, in a sentence, before anything is fitted."""
     rows = min(settings.n, len(data[settings.split]))
-    judged = sum(min(POOL[s], len(data[s])) for s in POOL)
-    total = len(given) + len(CONTROLS)
+    judged = sum(min(most, len(data[s])) for s, most in settings.pools.items())
+    total, shared = len(given) + len(CONTROLS), 6 if "eval-x" in settings.checks else 3
     return (
         f"auditing {len(given)} explanations and {len(CONTROLS)} controls on {rows} rows: about "
         f"{rows * (1 + 2 * total) + judged:,} model answers besides what the methods ask themselves, "
-        f"{total * judged:,} further rows explained for the judges, at least {6 * total + 6} judges trained"
+        f"{total * judged:,} further rows explained for the judges, at least {6 * total + shared} judges trained"
+        + "".join(f", {more}" for more in _on_demand(data, given, settings.checks, rows))
     )
+
+
+def _on_demand(data: Dataset, given: Mapping[str, object], checks: Iterable[str], rows: int) -> list[str]:
+    """What the costly checks come to: only explainers, given or by name, can be asked and fitted again."""
+    askable = sum(isinstance(thing, str) or hasattr(thing, "explain") for thing in given.values())
+    fresh, moved = len({"fs-a", "fu-a"} & {*checks}), {"sen", "sen-legacy"} & {*checks} and not data.layout.is_text
+    refits = REFITS * ("randomized-model" in checks) + ("permuted-labels" in checks)
+    parts = {
+        f"at least {fresh * (len(given) + len(CONTROLS))} fresh networks trained": fresh,
+        f"{askable * DRAWS * rows:,} moved rows explained": moved and askable,
+        f"{askable * refits} explainers fitted again": refits * askable,
+        "a copy of the model trained on shuffled labels": "permuted-labels" in checks,
+    }
+    return [text for text, wanted in parts.items() if wanted]
 
 
 def _measure(case: Case, memo: Memo, settings: Settings) -> _Bench:
@@ -89,15 +107,16 @@ def _measure(case: Case, memo: Memo, settings: Settings) -> _Bench:
     everyone = [*case.subjects, *{s.name: s for s in hidden}.values()]
     found = {}
     base = digest(case.full, case.target, *(s.kept for s in case.subjects)) + version("unmask")
-    with progress.bar("auditing", len(everyone) * len(CHECKS)) as step:
+    how = f"{settings.seed}:{settings.pool}:{case.removal.name}"
+    with progress.bar("auditing", len(everyone) * len(settings.checks)) as step:
         for subject in everyone:
-            for check in CHECKS:
-                key = f"{base}:{settings.seed}:{case.removal.name}:{subject.key}:{subject.name}:{check}"
+            for check in settings.checks:
+                key = f"{base}:{how}:{subject.key}:{subject.name}:{check}"
                 found[subject.name, check] = memo.get(key) or _timed(case, subject, check)
                 memo.put(key, *found[subject.name, check])
                 step(f"{subject.name}: {check}")
     memo.clear()
-    return _Bench(case, Bootstrap(len(case.target), settings.seed), found, nulls)
+    return _Bench(case, Bootstrap(len(case.target), settings.seed), found, nulls, settings.checks)
 
 
 def _null(case: Case, subject: Subject) -> Subject:
@@ -118,10 +137,10 @@ def _timed(case: Case, subject: Subject, check: str) -> tuple[Values, float]:
 
 def _rows(bench: _Bench, subject: Subject) -> list[Result]:
     rows = []
-    for name, check in CHECKS.items():
+    for name in bench.checks:
         own, null = bench.values(subject.name, name), bench.null(subject.name, name)
         rows.append(_result(bench, subject, name, own, null))
-        if check.by_class:
+        if CHECKS[name].by_class:
             for c, label in enumerate(bench.case.data.classes):
                 there = bench.case.target == c
                 parts = (Values(torch.where(there, v.values, torch.nan)) for v in (own, null))
@@ -150,14 +169,17 @@ def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Valu
 
 def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
     """Whether a deciding number is on the good side of its rule; None for what only informs."""
-    if check not in DECIDING or bool(bench.values(subject.name, check).values.isnan().all()):
+    decides = check in DECIDING or check == "randomized-model"
+    if not decides or bool(bench.values(subject.name, check).values.isnan().all()):
         return None
     e = _evidence(bench, subject, bench.case.once("p-values", lambda: _p_values(bench)))
-    if check == "encoding-share":
-        return not verdict.leaks(e)
-    return {"fs-m": e.enough[2] <= verdict.ALPHA, "fu-m": e.needed[2] <= verdict.ALPHA, "reading": e.reading[2] > 0}[
-        check
-    ]
+    return {
+        "fs-m": e.enough[2] <= verdict.ALPHA,
+        "fu-m": e.needed[2] <= verdict.ALPHA,
+        "encoding-share": not verdict.leaks(e),
+        "reading": e.reading[2] > 0,
+        "randomized-model": not verdict.survives(e),
+    }[check]
 
 
 def _p_values(bench: _Bench) -> dict[str, dict[str, float]]:
@@ -203,7 +225,16 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         share_null=max(0.0, level) if level == level else 0.0,
         reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading"))),
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
+        randomized=_randomized(bench, name),
     )
+
+
+def _randomized(bench: _Bench, name: str) -> tuple[float, float, float] | None:
+    """What of the choice survives random weights, its lower bound and the level of chance, where that was measured."""
+    if "randomized-model" not in bench.checks or bool(bench.values(name, "randomized-model").values.isnan().all()):
+        return None
+    value, low, _ = bench.bootstrap.interval(bench.values(name, "randomized-model").values)
+    return value, low, bench.bootstrap.interval(bench.null(name, "randomized-model").values)[0]
 
 
 def _one_sided(case: Case, same: Tensor) -> str:
@@ -230,9 +261,15 @@ def _settings(case: Case, settings: Settings) -> dict[str, object]:
             **dict(case.data.notes),
         },
         "explanations": {s.name: _plain(s.explanation.origin) for s in case.subjects},
-        "judges": {"of a kind": SEEDS, "folds where rows are few": FOLDS, "learn from": POOL["train"]},
+        "judges": {"of a kind": SEEDS, "folds where rows are few": FOLDS, "learn from": settings.pool},
+        "checks": list(settings.checks),
         "versions": {name: version(name) for name in ("unmask", "torch", "captum", "scikit-learn", "numpy")},
-        "thresholds": {"alpha": verdict.ALPHA, "encoding share": verdict.SHARE_LIMIT, "one-sided": verdict.ONE_SIDED},
+        "thresholds": {
+            "alpha": verdict.ALPHA,
+            "encoding share": verdict.SHARE_LIMIT,
+            "one-sided": verdict.ONE_SIDED,
+            "survives random weights": verdict.SURVIVES,
+        },
     }
 
 

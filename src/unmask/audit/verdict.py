@@ -7,11 +7,14 @@ from typing import Literal
 
 from unmask.types import Verdict
 
-__all__ = ["ALPHA", "ONE_SIDED", "SHARE_LIMIT", "Evidence", "decide", "leaks"]
+__all__ = ["ALPHA", "ONE_SIDED", "SHARE_LIMIT", "SURVIVES", "Evidence", "decide", "leaks", "survives"]
 
 ALPHA = 0.05  # family-wise error of "beats the random control", Holm over the explanations of one audit
 SHARE_LIMIT = 0.25  # share of the answer told by the choice, above the random control's upper bound; calibrated:
 # benchmarks/results/calibration.json has honest references on one side and liars on the other
+SURVIVES = 0.5  # of the way from a random choice to the very same one: more than half of what another model could have
+# changed has stayed; 1 for a mask that never looks at the model, 0.1 to 0.35 on digits and tumours for occlusion,
+# integrated gradients and L2X
 ONE_SIDED = 0.5  # spread of the per-class fs-m beyond which a sufficiency is called one-sided
 
 
@@ -26,13 +29,17 @@ class Evidence:
     share_null: float  # upper bound of the random control's share, at least 0
     reading: tuple[float, float, float]  # value, random control's, lower bound of the difference
     one_sided: str = ""  # classes between which fs-m differs too much, in words
+    randomized: tuple[float, float, float] | None = None  # cosine after the model's weights were drawn anew, its lower
+    # bound, the random control's; None: not run, or not possible
 
 
 def decide(e: Evidence) -> Verdict:
-    """`reject` what is no better than random or smuggles, `care` where the class leaks, else `trust`."""
+    """`reject` what is empty, smuggles or survives random weights, `care` where the class leaks, else `trust`."""
     reasons = []
-    leaky, read = leaks(e), e.reading[2] > 0
+    leaky, read, blind = leaks(e), e.reading[2] > 0, survives(e)
     empty = e.enough[2] > ALPHA and e.needed[2] > ALPHA
+    if blind:
+        reasons.append(f"it hardly depends on the model: {_kept_on(e)}")
     if leaky:
         reasons.append(_leak(e, read))
     if empty:
@@ -41,10 +48,12 @@ def decide(e: Evidence) -> Verdict:
     if not leaky and e.share[0] == e.share[0]:
         told = f"{max(0.0, e.share[0]):.0%} of what it tells is told by which units it picks"
         reasons.append(f"{told}: within the honest range")
+    if e.randomized is not None and not blind:
+        reasons.append(f"it depends on the model: {_kept_on(e)}")
     if e.one_sided:
         reasons.append(f"the model shown this little falls to one side: {e.one_sided}")
     word: Literal["trust", "care", "reject"] = (
-        "reject" if empty or (leaky and not read) else "care" if leaky else "trust"
+        "reject" if empty or blind or (leaky and not read) else "care" if leaky else "trust"
     )
     return Verdict(e.name, word, tuple(reasons))
 
@@ -53,6 +62,19 @@ def leaks(e: Evidence) -> bool:
     """Whether the choice of the units tells much more than an honest choice does, and surely more than a random one."""
     share, low = e.share
     return share - e.share_null > SHARE_LIMIT and low > e.share_null
+
+
+def survives(e: Evidence) -> bool:
+    """Whether the choice stays much the same for the same model with random weights, and surely above chance."""
+    if e.randomized is None:
+        return False
+    value, low, null = e.randomized
+    return value - null > SURVIVES * (1 - null) and low > null
+
+
+def _kept_on(e: Evidence) -> str:
+    value, _, null = e.randomized or (0.0, 0.0, 0.0)
+    return f"with the model's weights drawn anew, {value:.0%} of the choice stays (by chance {null:.0%})"
 
 
 def _enough(e: Evidence) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from unmask.audit import CHECKS
 from unmask.data import DATASETS
 from unmask.explainers import METHODS
 from unmask.masking import REMOVALS
@@ -19,6 +20,7 @@ __all__ = [
     "SPLITS",
     "TAKES",
     "TASKS",
+    "ChecksOption",
     "DataOption",
     "JsonOption",
     "KOption",
@@ -150,7 +152,10 @@ RemovalOption = Annotated[
 MethodOption = Annotated[
     str,
     typer.Option(
-        "--method", metavar="NAME", help="How to explain; see: unmask methods.", autocompletion=offered(METHODS)
+        "--method",
+        metavar="NAME",
+        help="How to explain; auto fits several and keeps the best that does not smuggle. See: unmask methods.",
+        autocompletion=offered(["auto", *METHODS]),
     ),
 ]
 SplitOption = Annotated[
@@ -160,6 +165,16 @@ SplitOption = Annotated[
         metavar="NAME",
         help="Which rows: train, validation or test.",
         autocompletion=offered(SPLITS),
+    ),
+]
+ChecksOption = Annotated[
+    str,
+    typer.Option(
+        "--checks",
+        metavar="NAMES",
+        help="What to measure: default, all, or names with commas, as in default,fs-a; those a verdict needs are "
+        "always run. See: unmask checks.",
+        autocompletion=offered({"default": "all but the costly ones", "all": "the costly ones too", **CHECKS}),
     ),
 ]
 ReportOption = Annotated[

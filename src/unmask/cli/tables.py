@@ -13,7 +13,7 @@ from rich.text import Text
 from unmask.data import DATASETS, available
 from unmask.errors import InputError, unknown
 
-__all__ = ["check_rows", "data_facts", "data_rows", "data_step", "method_rows", "show_rows"]
+__all__ = ["check_rows", "compared_rows", "data_facts", "data_rows", "data_step", "method_rows", "show_rows"]
 
 Row = dict[str, Any]
 HEADS = {"line": "in one line", "here": "on this machine"}  # for people, where the key is for machines
@@ -38,7 +38,32 @@ def method_rows(methods: Mapping[str, Any]) -> list[Row]:
 
 
 def check_rows(checks: Mapping[str, Any]) -> list[Row]:
-    return [{"check": name, "better": c.better, "line": c.line, "paper": c.paper} for name, c in checks.items()]
+    return [
+        {
+            "check": name,
+            "run": "on demand" if c.costly else "default",
+            "better": c.better,
+            "line": c.line,
+            "paper": c.paper,
+        }
+        for name, c in checks.items()
+    ]
+
+
+def compared_rows(comparison: Any) -> list[Row]:
+    """How the candidates of `auto` did on validation rows, the chosen one first."""
+    verdicts = {v.explanation: v.verdict for v in comparison.findings.verdicts}
+    checks = {"fs-m": "fs-m", "fu-m": "fu-m", "reading": "reading", "share": "encoding-share"}
+    rows = [
+        {
+            "method": name,
+            **{head: round(comparison.value(name, check), 3) for head, check in checks.items()},
+            "verdict": verdict,
+            "chosen": "yes" if name == comparison.chosen else "",
+        }
+        for name, verdict in verdicts.items()
+    ]
+    return sorted(rows, key=lambda row: row["chosen"] == "")
 
 
 def data_rows() -> list[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unmask.models.wrapped import Wrapped, shown
+from unmask.models.wrapped import Wrapped, counted, shown
 from unmask.models.wrapping import bind, wrap
 
-__all__ = ["Wrapped", "bind", "shown", "wrap"]
+__all__ = ["Wrapped", "bind", "counted", "shown", "wrap"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -13,14 +14,41 @@ from unmask.errors import InputError, UnmaskError
 from unmask.masking.removals import MASK
 from unmask.types import Inputs, Model, Removal
 
-__all__ = ["Wrapped", "shown"]
+__all__ = ["Tally", "Wrapped", "counted", "shown"]
+
+
+@dataclass
+class Tally:
+    """How many rows wrapped models were asked about."""
+
+    rows: int = 0
+
+
+_OPEN: list[Tally] = []
+
+
+@contextmanager
+def counted() -> Iterator[Tally]:
+    """Inside, every row that any wrapped model answers is counted, whichever copy of the wrapper is asked."""
+    tally = Tally()
+    _OPEN.append(tally)
+    try:
+        yield tally
+    finally:
+        _OPEN[:] = [other for other in _OPEN if other is not tally]
+
+
+def _count(rows: int) -> None:
+    for tally in _OPEN:
+        tally.rows += rows
 
 
 @dataclass
 class Wrapped:
     """`call(feed(rows))` answers one batch with raw outputs; everything around it happens here, once.
 
-    `module` is there where gradients can be had: `module(feed(rows))` are the raw outputs then.
+    `module` is there where gradients can be had: `module(feed(rows))` are the raw outputs then. `estimator` is the
+    scikit-learn classifier that was wrapped, where it was one.
     """
 
     name: str
@@ -31,6 +59,7 @@ class Wrapped:
     classes: int | None = None
     labels: tuple[str, ...] = ()  # names of the answer's columns, where the model knows them
     module: nn.Module | None = None
+    estimator: Any = None
     mask_token: str | None = None
     takes: str = "array"
     batch: int = 512
@@ -54,6 +83,7 @@ class Wrapped:
     def _checked(self, rows: Inputs) -> Tensor:
         with torch.no_grad():
             raw = _numbers(self.name, self._asked(rows))
+        _count(len(rows))
         _check_shape(self.name, raw, len(rows), self.classes)
         if self.outputs == "logits":
             return raw.softmax(1)
@@ -78,6 +108,7 @@ class Wrapped:
                 f"{self.name} gives no gradients: use a method that only calls the model, such as occlusion"
             )
         raw: Tensor = self.module(prepared)
+        _count(len(prepared))
         return raw.log_softmax(1) if self.outputs == "logits" else raw.clamp(min=1e-12).log()
 
     def token(self, removal: str) -> str:

@@ -111,6 +111,7 @@ def _scikit(model: Any, takes: Takes | None, tokenizer: Any, removal: str | None
         removal=removal,
         classes=len(model.classes_),
         labels=tuple(map(str, model.classes_)),
+        estimator=model,
         takes=takes,
         batch=8192,
         details={"framework": "scikit-learn"},

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ARROWS", "DECIDING", "DIRECTIONS", "SYMBOLS", "find", "interval", "names_of", "number"]
 
-DECIDING = ("fs-m", "fu-m", "encoding-share", "reading")  # the checks a verdict rests on first
+# what a verdict rests on, as far as it was run
+DECIDING = ("fs-m", "fu-m", "encoding-share", "reading", "randomized-model")
 ARROWS = {"higher": "↑", "lower": "↓", "none": ""}
 DIRECTIONS = {
     "higher": "higher is better",
