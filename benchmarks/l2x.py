@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -21,26 +21,32 @@ from unmask.training import Recipe
 class Setting:
     """How L2X is trained on a task; `best` is the best median rank there is."""
 
+    task: str
     k: int
     best: float
+    draw: Literal["k-hot", "gumbel-topk"] = "gumbel-topk"
+    tau: float = 0.5
     activation: Literal["relu", "selu"] = "relu"
-    tau: float = 0.1
-    batch: int = 1000
-    epochs: int = 10
+    recipe: Recipe = Recipe(epochs=12, batch=1000, rate=1e-3, decay=2e-3)
 
 
-# As published (temperature 0.1, batches of 1000, ReLU for the first two), with 100,000 rows seen ten times in place of
-# 1,000,000 seen once, and without the paper's weight decay and batch norm. About twenty settings were tried on additive
-# and switch with the test ranks of seeds 0 to 5, 10 and 11 in view: those seeds flatter. Only the fresh seeds count.
+# 100,000 rows seen several times in place of 1,000,000 seen once; the published weight decay (1e-3 on squares is 2e-3
+# here). Draw, temperature, activation and batches were chosen on *validation* rows of seeds 100 to 113: draws without
+# replacement, straight through at 0.5, keep all columns of `additive`, where the paper's relaxed draws with replacement
+# at 0.1 (the rows "-published") often lose one and write the answer into the choice instead; on `switch` it is the
+# other way round. Seeds 0 to 22 served earlier choices, 40 to 44 showed that straight-through draws fail on `switch`.
 SYNTHETIC = {
-    "xor": Setting(2, 1.5),
-    "orange": Setting(4, 2.5),
-    "additive": Setting(4, 2.5),
-    "additive-selu": Setting(4, 2.5, "selu"),
-    "switch": Setting(5, 3.0, "selu", tau=0.2, batch=256, epochs=5),
+    "xor": Setting("xor", 2, 1.5),
+    "orange": Setting("orange", 4, 2.5),
+    "additive": Setting("additive", 4, 2.5),
+    "switch": Setting("switch", 5, 3.0, "k-hot", 0.2, "selu", Recipe(epochs=6, batch=256, rate=1e-3, decay=1e-3)),
+    "xor-published": Setting("xor", 2, 1.5, "k-hot", 0.1),
+    "orange-published": Setting("orange", 4, 2.5, "k-hot", 0.1),
+    "additive-published": Setting("additive", 4, 2.5, "k-hot", 0.1, "selu"),
+    "switch-published": Setting("switch", 5, 3.0, "k-hot", 0.1, "selu"),
 }
-SEEDS = range(3)  # seen while settings were chosen
-FRESH = range(20, 23)
+SEEDS = range(50, 55)  # looked at once, when everything above was fixed
+REVIEWS = range(3)
 
 
 def median_ranks(kept: Tensor, relevant: Tensor, seed: int) -> Tensor:
@@ -51,17 +57,16 @@ def median_ranks(kept: Tensor, relevant: Tensor, seed: int) -> Tensor:
     return torch.nanquantile(rank.masked_fill(~relevant, torch.nan), 0.5, dim=1)
 
 
-def synthetic(task: str, seed: int) -> dict[str, Any]:
+def synthetic(name: str, seed: int, split: str = "test") -> dict[str, Any]:
     """The model explained is the true conditional probability; 100,000 training rows."""
-    way = SYNTHETIC[task]
-    task = task.removesuffix("-selu")
-    data = load(task, seed=seed)
-    model = wrap(lambda x: probabilities(task, torch.as_tensor(x)))
-    recipe = Recipe(epochs=way.epochs, batch=way.batch, rate=1e-3, seed=seed)
-    explainer = L2X(k=way.k, tau=way.tau, activation=way.activation, recipe=recipe)
-    explained = explainer.fit(model, data).explain(data.test.x)
-    ranks = median_ranks(explained.kept, data.test.relevant, seed)
-    found = (explained.kept & data.test.relevant).sum() / data.test.relevant.sum()
+    way = SYNTHETIC[name]
+    data = load(way.task, seed=seed)
+    model = wrap(lambda x: probabilities(way.task, torch.as_tensor(x)))
+    recipe = replace(way.recipe, seed=seed)
+    explainer = L2X(k=way.k, tau=way.tau, draw=way.draw, activation=way.activation, recipe=recipe)
+    explained = explainer.fit(model, data).explain(data[split].x)
+    ranks = median_ranks(explained.kept, data[split].relevant, seed)
+    found = (explained.kept & data[split].relevant).sum() / data[split].relevant.sum()
     return {
         "median rank": rounded(float(ranks.median())),
         "mean of median ranks": rounded(float(ranks.mean())),
@@ -84,21 +89,18 @@ def reviews(seed: int, preset: str) -> dict[str, Any]:
 
 def main() -> None:
     record = Record("l2x-truth")
-    for task in SYNTHETIC:
-        for seed in (*SEEDS, *FRESH):
-            record.entry(f"{task}:{seed}", lambda task=task, seed=seed: synthetic(task, seed))
-    for preset, repeats in (("easy", SEEDS), ("hard", range(1))):
+    for name in SYNTHETIC:
+        for seed in SEEDS:
+            record.entry(f"{name}:{seed}", lambda name=name, seed=seed: synthetic(name, seed))
+    for preset, repeats in (("easy", REVIEWS), ("hard", range(1))):
         for seed in repeats:
             record.entry(f"reviews-{preset}:{seed}", lambda seed=seed, preset=preset: reviews(seed, preset))
     ranks = {key: entry["median rank"] for key, entry in record.entries.items() if "median rank" in entry}
-    record.summary = {
-        task: {
-            "seeds seen while choosing settings": [ranks[f"{task}:{seed}"] for seed in SEEDS],
-            "fresh seeds": [ranks[f"{task}:{seed}"] for seed in FRESH],
-            "optimum": way.best,
-        }
-        for task, way in SYNTHETIC.items()
-    }
+    record.summary = {}
+    for name, way in SYNTHETIC.items():
+        found = [ranks[f"{name}:{seed}"] for seed in SEEDS]
+        within = sum(rank <= way.best + 0.5 for rank in found) / len(found)
+        record.summary[name] = {"median ranks": found, "optimum": way.best, "share within half a rank": within}
     record.save()
     print(record.summary)
 

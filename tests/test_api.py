@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from unmask import api
-from unmask.audit import CHECKS, smuggling, subjects
+from unmask.audit import chosen, smuggling
 from unmask.data import dataset
 from unmask.errors import InputError, NotFittedError
 from unmask.explainers.l2x import L2X
@@ -47,14 +47,12 @@ def model(data: Dataset) -> LogisticRegression:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judges of few rows and epochs: the numbers mean little, the way they take is the same."""
+    """Judges of one epoch: the numbers mean little, the way they take is the same."""
 
     def bush(trees: int, random_state: int, n_jobs: int) -> RandomForestClassifier:
         return RandomForestClassifier(5, random_state=random_state, n_jobs=n_jobs)
 
     monkeypatch.setattr(smuggling, "RandomForestClassifier", bush)
-    monkeypatch.setitem(subjects.POOL, "train", 40)
-    monkeypatch.setitem(subjects.POOL, "validation", 20)
     monkeypatch.setattr(smuggling, "SEEDS", 1)
     monkeypatch.setattr(smuggling, "RECIPE", replace(smuggling.RECIPE, epochs=1))
 
@@ -119,13 +117,22 @@ def test_what_a_report_holds(data: Dataset, model: Any) -> None:
     assert (facts["task"], facts["model"]) == ("sums", "LogisticRegression")
     keys = ["explanation", "check", "value", "low", "high", "null", "better", "passed", "n", "seconds"]
     assert all(list(row)[:10] == keys for row in facts["rows"])
-    assert {row["check"].partition("@")[0] for row in facts["rows"]} == set(CHECKS)
+    assert {row["check"].partition("@")[0] for row in facts["rows"]} == set(chosen("default"))
     assert {"fs-m@class=0", "fs-m@class=1"} <= {row["check"] for row in facts["rows"]}
     assert all(list(v) == ["explanation", "verdict", "reasons"] for v in facts["verdicts"])
     assert {v["verdict"] for v in facts["verdicts"]} <= {"trust", "care", "reject"}
     told = facts["settings"]
     assert (told["k"], told["n"], told["split"], told["seed"], told["removal"]) == (K, 25, "test", 0, "mean")
     assert len(report.table) == len(facts["rows"])
+
+
+@pytest.mark.usefixtures("quick")
+def test_checks_and_pool_are_what_one_asks_for(data: Dataset, model: Any) -> None:
+    report = api.audit(model, data, {"mine": truth(data)}, k=K, n=25, checks=["calls"], pool=60)
+    run = {row.check.partition("@")[0] for row in report.findings.rows}
+    assert run == {"fs-m", "fu-m", "encoding-share", "reading", "calls"}
+    assert report.findings.settings["judges"]["learn from"] == 60  # type: ignore[index]
+    assert "sen" not in report.html
 
 
 @pytest.mark.usefixtures("quick")
@@ -189,6 +196,12 @@ REFUSED: dict[str, tuple[Bad, dict[str, Any], str]] = {
     "no rows": (lambda data: {"a": truth(data)}, {"n": 1}, "n is the number of rows to audit .*got 1"),
     "removal": (lambda data: {"a": truth(data)}, {"removal": "meen"}, "unknown removal 'meen'; did you mean 'mean'"),
     "blur": (lambda data: {"a": truth(data)}, {"removal": "blur"}, "removal 'blur' cannot hide units of kind 'table'"),
+    "checks": (
+        lambda data: {"a": truth(data)},
+        {"checks": ["fs-m", "fs-b"]},
+        "unknown check 'fs-b'; did you mean 'fs-m'",
+    ),
+    "pool": (lambda data: {"a": truth(data)}, {"pool": 10}, "pool, the rows judges learn from, must be .*got 10"),
     "split": (lambda data: {"a": truth(data)}, {"split": "tets"}, "split must be 'train', 'validation' or 'test'"),
     "shape": (lambda data: {"a": truth(data)[:5]}, {}, r"the scores 'a' must have shape \(40, 6\).*got \(5, 6\)"),
     "flat": (lambda data: {"a": np.zeros(40)}, {}, r"the scores 'a' must have shape \(40, 6\).*got \(40,\)"),

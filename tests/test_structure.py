@@ -84,8 +84,8 @@ def last_name(node: ast.expr) -> str:
 BASE = {"errors", "seeds", "drawing", "progress", "types", "devices", "writing"}
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
 BELOW_METHODS = BELOW_TRAINING | {"training", "judge"}
-BELOW_API = BELOW_METHODS | {"explainers", "attention", "rationales", "audit", "report", "config"}
-ALL = BELOW_API | {"api", "cli", "reproduce", "sweep", "unmask"}
+BELOW_API = BELOW_METHODS | {"explainers", "attention", "rationales", "audit", "report", "study", "config"}
+ALL = BELOW_API | {"api", "auto", "cli", "reproduce", "sweep", "unmask"}
 
 MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(BASE, BASE),
@@ -100,8 +100,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rationales": BELOW_METHODS,
     "audit": BELOW_METHODS,
     "report": {"errors", "types", "drawing", "writing"},
+    "study": BASE | {"data", "audit"},
     "config": BELOW_METHODS,
-    "api": BELOW_API,
+    "auto": BELOW_API,
+    "api": BELOW_API | {"auto"},
     "unmask": BELOW_API | {"api"},
     **dict.fromkeys(("cli", "reproduce", "sweep", "__main__"), ALL),
 }

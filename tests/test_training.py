@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
@@ -95,8 +96,9 @@ def test_one_step_is_that_of_the_originals(name: str) -> None:
             moved = 0.95 * moved + 0.05 * change * change
             place -= rate * change
         else:
-            first, square = 0.9 * first + 0.1 * g, 0.999 * square + 0.001 * g * g
-            place -= rate * (first / (1 - 0.9**step)) / (math.sqrt(square / (1 - 0.999**step)) + 1e-7)
+            beta = 0.5 if name == "adam-half" else 0.9
+            first, square = beta * first + (1 - beta) * g, 0.999 * square + 0.001 * g * g
+            place -= rate * (first / (1 - beta**step)) / (math.sqrt(square / (1 - 0.999**step)) + 1e-7)
     assert point.at.item() == pytest.approx(place, abs=1e-6)
 
 
@@ -117,6 +119,101 @@ def test_each_player_has_its_rate() -> None:
     minimize(players, (ROWS,), Recipe(epochs=1, batch=40, rate={"slow": 0.001, "fast": 0.1}))
     assert slow.at.item() == pytest.approx(0.999, abs=1e-5)  # Adam's first step is the rate
     assert fast.at.item() == pytest.approx(0.9, abs=1e-5)
+
+
+def test_the_rate_fades_after_each_epoch() -> None:
+    """Adam by hand, two batches an epoch; in epoch e the rate is rate * fade^e."""
+    point, rate, fade = Point(2.0), 0.1, 0.5
+    recipe = Recipe(epochs=3, batch=20, rate=rate, fade=fade)
+    minimize({"p": (point, pull(point, torch.zeros(1)))}, (ROWS,), recipe)
+    place, first, square = 2.0, 0.0, 0.0
+    for step in range(1, 7):
+        g = 2 * place
+        first, square = 0.9 * first + 0.1 * g, 0.999 * square + 0.001 * g * g
+        now = rate * fade ** ((step - 1) // 2)
+        place -= now * (first / (1 - 0.9**step)) / (math.sqrt(square / (1 - 0.999**step)) + 1e-7)
+    assert point.at.item() == pytest.approx(place, abs=1e-6)
+
+
+def test_all_rates_fade() -> None:
+    slow, fast = Point(1.0), Point(1.0)
+    players = {"slow": (slow, lambda rows, rng: slow.at.sum()), "fast": (fast, lambda rows, rng: fast.at.sum())}
+    minimize(players, (ROWS,), Recipe(epochs=3, batch=40, rate={"slow": 0.001, "fast": 0.1}, fade=0.1))
+    assert slow.at.item() == pytest.approx(1 - 0.00111, abs=1e-6)  # under a constant gradient, Adam moves by the rate
+    assert fast.at.item() == pytest.approx(1 - 0.111, abs=1e-5)
+
+
+# --- running means ----------------------------------------------------------------------------------------------------
+
+
+def averaged(average: float, scores: list[float]) -> tuple[list[dict[str, Tensor]], list[dict[str, Tensor]], Body]:
+    """The parameters before each step, the whole states that are scored, and the network as it is left."""
+    body, before, scored = Body(), [], []
+
+    def loss(rows: Tensor, rng: torch.Generator) -> Tensor:
+        before.append({name: p.detach().clone() for name, p in body.named_parameters()})
+        return body(rows).square().mean()
+
+    def score() -> float:
+        scored.append(state(body))
+        return scores[len(scored) - 1]
+
+    recipe = Recipe(epochs=len(scores), batch=10, rate=0.05, average=average)
+    minimize({"body": (body, loss)}, (ROWS,), recipe, score=score)
+    return before, scored, body
+
+
+def test_running_means_are_scored_and_kept_and_disturb_nothing() -> None:
+    plain, states, _ = averaged(0.0, [0.1, 0.9, 0.2])
+    before, scored, body = averaged(0.7, [0.1, 0.9, 0.2])
+    assert len(before) == 12
+    assert all(same(a, b) for a, b in zip(plain, before, strict=True)), "the steps themselves must not change"
+    mean = before[0]
+    after = [*before[1:], {name: states[2][name] for name in mean}]  # after each of the twelve steps
+    for step in range(12):
+        mean = {name: 0.7 * mean[name] + 0.3 * after[step][name] for name in mean}
+        if step % 4 == 3:
+            for name, value in mean.items():
+                torch.testing.assert_close(scored[step // 4][name], value)
+    assert same(state(body), scored[1])
+    assert not torch.allclose(body.net[0].weight, states[1]["net.0.weight"], atol=1e-4)
+    assert torch.equal(body.net[1].running_mean, states[1]["net.1.running_mean"])  # buffers are as they are
+
+
+def test_a_mean_moves_with_the_steps_of_its_own_player_only() -> None:
+    """a is pulled once a batch, b waits at its place: b's mean stays b; a's is that of a's steps alone."""
+    a, b = Point(1.0), Point(1.0)
+    seen: list[tuple[float, float]] = []
+
+    def score() -> float:
+        seen.append((a.at.item(), b.at.item()))
+        return float(len(seen))
+
+    players = {"a": (a, lambda rows, rng: a.at.sum()), "b": (b, lambda rows, rng: 0.0 * b.at.sum())}
+    minimize(players, (ROWS,), Recipe(epochs=2, batch=20, rate=0.1, average=0.5), score=score)
+    place, mean, want = 1.0, 1.0, []
+    for _ in range(4):
+        place -= 0.1
+        mean = 0.5 * mean + 0.5 * place
+        want.append(mean)
+    assert seen[0] == (pytest.approx(want[1], abs=1e-5), 1.0)
+    assert seen[1] == (pytest.approx(want[3], abs=1e-5), 1.0)
+    assert a.at.item() == seen[1][0]
+
+
+def test_ctrl_c_while_means_are_scored_keeps_the_best_means() -> None:
+    point, seen = Point(1.0), []
+
+    def score() -> float:
+        seen.append(point.at.item())
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        return -float(len(seen))
+
+    recipe = Recipe(epochs=5, batch=40, rate=0.1, average=0.5)
+    with pytest.raises(KeyboardInterrupt):
+        minimize({"p": (point, lambda rows, rng: point.at.sum())}, (ROWS,), recipe, score=score)
+    assert point.at.item() == seen[0] == pytest.approx(0.95, abs=1e-5)
 
 
 # --- turns ------------------------------------------------------------------------------------------------------------
@@ -189,6 +286,19 @@ def test_batches_of_one_row_do_train(n: int) -> None:
     history = minimize({"p": (point, pull(point, torch.zeros(1)))}, (ROWS[:n],), recipe)
     assert point.at.item() == pytest.approx(1 - 0.01 * n, abs=2e-3)
     assert history.losses[0]["p"] > 0.5
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 5, 10, 11, 12])
+@pytest.mark.parametrize("rows", [1, 2, 10, 11, 12])
+def test_steps_are_what_the_loop_takes(rows: int, batch: int) -> None:
+    point, calls, recipe = Point(1.0), [], Recipe(epochs=2, batch=batch)
+
+    def loss(x: Tensor, rng: torch.Generator) -> Tensor:
+        calls.append(len(x))
+        return point.at.sum()
+
+    minimize({"p": (point, loss)}, (ROWS[:rows],), recipe)
+    assert len(calls) == 2 * recipe.steps(rows)
 
 
 # --- seeds ------------------------------------------------------------------------------------------------------------
@@ -264,6 +374,23 @@ def test_without_a_score_the_last_epoch_stays() -> None:
     assert body.net[1].num_batches_tracked == 3
 
 
+def test_a_score_may_come_with_words_for_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    notes: list[str] = []
+
+    @contextmanager
+    def bar(title: str, total: int) -> Iterator[Callable[[str], None]]:
+        yield notes.append
+
+    monkeypatch.setattr("unmask.progress.bar", bar)
+    point, scores = Point(1.0), iter([(0.25, "all is well"), (0.75, "even better"), (0.5, "")])
+    recipe = Recipe(epochs=3, batch=40, rate=0.1)
+    history = minimize({"p": (point, pull(point, torch.zeros(1)))}, (ROWS,), recipe, score=lambda: next(scores))
+    assert (history.scores, history.best) == ([0.25, 0.75, 0.5], 1)
+    assert notes[0] == "p 1.000; validation 0.250; all is well"
+    assert notes[1].endswith("; validation 0.750; even better")
+    assert notes[2].endswith("; validation 0.500")
+
+
 @pytest.mark.parametrize("worst", [math.nan, -math.inf])
 def test_a_score_that_is_no_number_never_wins(worst: float) -> None:
     body, states, run = planted([worst, 0.2, worst])
@@ -322,7 +449,11 @@ def test_a_loss_that_is_not_finite_names_its_player(bad: float) -> None:
     [
         ({"epochs": 0}, "a recipe needs at least 1 epoch and 1 row a batch, got 0 and 128"),
         ({"batch": 0}, "a recipe needs at least 1 epoch and 1 row a batch, got 20 and 0"),
-        ({"optimizer": "sgd"}, "optimizer must be one of adam, rmsprop, adadelta, got 'sgd'"),
+        ({"fade": 0.0}, "fade must be above 0 and at most 1, average from 0 to below 1; got 0.0 and 0.0"),
+        ({"fade": 1.1}, "fade must be above 0 and at most 1, average from 0 to below 1; got 1.1 and 0.0"),
+        ({"average": 1.0}, "fade must be above 0 and at most 1, average from 0 to below 1; got 1.0 and 1.0"),
+        ({"average": -0.1}, "fade must be above 0 and at most 1, average from 0 to below 1; got 1.0 and -0.1"),
+        ({"optimizer": "sgd"}, "optimizer must be one of adam, adam-half, rmsprop, adadelta, got 'sgd'"),
     ],
 )
 def test_a_wrong_recipe_is_refused(wrong: dict[str, object], said: str) -> None:

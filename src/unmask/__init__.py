@@ -12,38 +12,63 @@ if TYPE_CHECKING:
     from unmask.api import audit, explainer, fit, load_explainer, train_model
     from unmask.data import dataset, load, plant
     from unmask.errors import InputError, NotFittedError, TrainingError, UnmaskError
+    from unmask.explainers.cxplain import CXPlain
+    from unmask.explainers.fastshap import FastSHAP
     from unmask.explainers.gradients import Gradient, GradientXInput
+    from unmask.explainers.infd import INFD
     from unmask.explainers.integrated import IntegratedGradients
+    from unmask.explainers.invase import INVASE
+    from unmask.explainers.kernel_shap import KernelSHAP
     from unmask.explainers.l2x import L2X
+    from unmask.explainers.lime import LIME
+    from unmask.explainers.meed import MEED
+    from unmask.explainers.mimic import Mimic
     from unmask.explainers.occlusion import Occlusion
+    from unmask.explainers.realx import REALX
     from unmask.explainers.sequential import Sequential
+    from unmask.explainers.smoothgrad import SmoothGrad
+    from unmask.explainers.vibi import VIBI
     from unmask.models import wrap
     from unmask.report import Report
+    from unmask.study import export_study, score_study
     from unmask.training import Recipe
     from unmask.types import Dataset, Explanation
 
 __all__ = [
+    "INFD",
+    "INVASE",
     "L2X",
+    "LIME",
+    "MEED",
+    "REALX",
+    "VIBI",
+    "CXPlain",
     "Dataset",
     "Explanation",
+    "FastSHAP",
     "Gradient",
     "GradientXInput",
     "InputError",
     "IntegratedGradients",
+    "KernelSHAP",
+    "Mimic",
     "NotFittedError",
     "Occlusion",
     "Recipe",
     "Report",
     "Sequential",
+    "SmoothGrad",
     "TrainingError",
     "UnmaskError",
     "audit",
     "dataset",
     "explainer",
+    "export_study",
     "fit",
     "load",
     "load_explainer",
     "plant",
+    "score_study",
     "train_model",
     "wrap",
 ]
@@ -52,13 +77,25 @@ _HOMES = {
     "unmask.api": ("audit", "explainer", "fit", "load_explainer", "train_model"),
     "unmask.data": ("dataset", "load", "plant"),
     "unmask.errors": ("InputError", "NotFittedError", "TrainingError", "UnmaskError"),
+    "unmask.explainers.cxplain": ("CXPlain",),
+    "unmask.explainers.fastshap": ("FastSHAP",),
     "unmask.explainers.gradients": ("Gradient", "GradientXInput"),
+    "unmask.explainers.infd": ("INFD",),
     "unmask.explainers.integrated": ("IntegratedGradients",),
+    "unmask.explainers.invase": ("INVASE",),
+    "unmask.explainers.kernel_shap": ("KernelSHAP",),
     "unmask.explainers.l2x": ("L2X",),
+    "unmask.explainers.lime": ("LIME",),
+    "unmask.explainers.meed": ("MEED",),
+    "unmask.explainers.mimic": ("Mimic",),
     "unmask.explainers.occlusion": ("Occlusion",),
+    "unmask.explainers.realx": ("REALX",),
     "unmask.explainers.sequential": ("Sequential",),
+    "unmask.explainers.smoothgrad": ("SmoothGrad",),
+    "unmask.explainers.vibi": ("VIBI",),
     "unmask.models": ("wrap",),
     "unmask.report": ("Report",),
+    "unmask.study": ("export_study", "score_study"),
     "unmask.training": ("Recipe",),
     "unmask.types": ("Dataset", "Explanation"),
 }

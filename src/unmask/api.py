@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,10 @@ import numpy as np
 import torch
 
 from unmask import nets, progress, seeds
+from unmask.audit import chosen
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import cost, run
+from unmask.auto import choose, seeded
 from unmask.errors import InputError, unknown
 from unmask.explainers import METHODS, make
 from unmask.explainers.saving import load as load_explainer
@@ -45,15 +47,11 @@ def explainer(name: str, k: int, *, removal: str | None = None, settings: Mappin
     return make(name, k, removal, settings)
 
 
-def fit(model: Any, data: Dataset, k: int, *, method: str = "l2x", removal: str | None = None, seed: int = 0) -> Any:
-    """The explainer `method`, fitted to `model` on `data`."""
-    settings: dict[str, Any] = {}
-    made = make(method, k, removal)
-    if hasattr(made, "recipe"):
-        settings["recipe"] = replace(made.recipe, seed=seed)
-    elif hasattr(made, "seed"):
-        settings["seed"] = seed
-    return replace(made, **settings).fit(model, data)
+def fit(model: Any, data: Dataset, k: int, *, method: str = "auto", removal: str | None = None, seed: int = 0) -> Any:
+    """The explainer `method`, fitted to `model` on `data`; "auto": the best of several that does not smuggle."""
+    if method == "auto":
+        return choose(model, data, k, removal=removal, seed=seed)
+    return seeded(make(method, k, removal), seed).fit(model, data)
 
 
 def audit(
@@ -66,15 +64,19 @@ def audit(
     removal: str | None = None,
     seed: int = 0,
     *,
+    checks: str | Iterable[str] = "default",
+    pool: int = 2000,
     resume: str | Path | None = None,
     say: Callable[[str], None] = progress.say,
 ) -> Report:
     """Audit explanations of `model`: fitted explainers, names of methods, Explanations, or arrays of scores.
 
     Arrays and Explanations are aligned to `data[split]`; arrays hold scores toward the predicted class and need `k`.
-    `n` rows are drawn; `say` hears the cost first (by default it is shown where progress is). With `resume`, finished
-    checks are kept in that file until the audit is complete.
+    `n` rows are drawn; `say` hears the cost first (by default it is shown where progress is). `checks` are "default",
+    "all" or names (see `unmask checks`); those a verdict needs are always run. Judges and fresh networks learn from
+    `pool` training rows at most. With `resume`, finished checks are kept in that file until the audit is complete.
     """
+    names = chosen(checks)
     if removal is not None:
         check_removal(removal, data.kind)
     wrapped = bind(model, data, removal)
@@ -82,7 +84,7 @@ def audit(
     size = _common_k(explanations, k, data, split)
     if n < 2:
         raise InputError(f"n is the number of rows to audit and must be at least 2, got {n}")
-    settings = Settings(k=size, split=split, n=n, removal=removal, seed=seed)
+    settings = Settings(k=size, split=split, n=n, removal=removal, seed=seed, checks=names, pool=pool)
     say(cost(data, explanations, settings))
     given = {name: _resolve(name, thing, wrapped, data, settings) for name, thing in explanations.items()}
     return Report(run(wrapped, data, given, settings, resume=None if resume is None else Path(resume)))

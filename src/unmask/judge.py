@@ -96,7 +96,7 @@ def judge_net(reader: Reader, classes: int, seed: int) -> nn.Module:
 def half_any_size(mask: Tensor, valid: Tensor, rng: torch.Generator) -> Tensor:
     """Every other row, by chance, shows a random part of any size instead of `mask`."""
     half = torch.rand(len(valid), 1, generator=rng, device=rng.device).to(valid.device) < 0.5
-    return torch.where(half, subsets.any_size(valid, rng), mask.bool())
+    return torch.where(half, subsets.any_size(valid, rng).to(mask), mask)
 
 
 def train_judge(net: nn.Module, rows: Rows, held_out: Rows, draw: Draw | None, recipe: Recipe = RECIPE) -> Judge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -16,13 +16,17 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from unmask import progress, seeds
 from unmask.errors import InputError, TrainingError
 
-__all__ = ["History", "Loss", "Recipe", "evaluate", "fit_classifier", "minimize", "soft_cross_entropy"]
+__all__ = ["History", "Loss", "Recipe", "Score", "evaluate", "fit_classifier", "minimize", "soft_cross_entropy"]
 
 Loss = Callable[..., Tensor]
 """`loss(*batch, rng) -> scalar`, the batch being the same rows of each training tensor."""
 
+Score = Callable[[], float | tuple[float, str]]
+"""How good the players are on validation rows, higher is better; with words for the progress bar where it has any."""
+
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": lambda p, lr, decay: torch.optim.Adam(p, lr=lr, eps=1e-7, weight_decay=decay),
+    "adam-half": lambda p, lr, decay: torch.optim.Adam(p, lr=lr, betas=(0.5, 0.999), eps=1e-7, weight_decay=decay),
     "rmsprop": lambda p, lr, decay: torch.optim.RMSprop(p, lr=lr, alpha=0.9, eps=1e-7, weight_decay=decay),
     "adadelta": lambda p, lr, decay: torch.optim.Adadelta(p, lr=lr, rho=0.95, eps=1e-7, weight_decay=decay),
 }  # the settings of the Keras originals
@@ -30,7 +34,11 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train. `rate` may name a rate for each player; training stops `patience` epochs after the best one."""
+    """How to train. `rate` may name a rate for each player; training stops `patience` epochs after the best one.
+
+    `fade` multiplies the rate after each epoch. With `average` above 0, what is scored and kept are running means of
+    the parameters, each step moving them by 1 - average.
+    """
 
     epochs: int = 20
     batch: int = 128
@@ -39,15 +47,28 @@ class Recipe:
     decay: float = 0.0
     patience: int | None = None
     seed: int = 0
+    fade: float = 1.0
+    average: float = 0.0
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch < 1:
             raise InputError(f"a recipe needs at least 1 epoch and 1 row a batch, got {self.epochs} and {self.batch}")
         if self.optimizer not in OPTIMIZERS:
             raise InputError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {self.optimizer!r}")
+        if not 0 < self.fade <= 1 or not 0 <= self.average < 1:
+            raise InputError(
+                f"fade must be above 0 and at most 1, average from 0 to below 1; got {self.fade} and {self.average}"
+            )
 
     def rate_of(self, player: str) -> float:
-        return self.rate if isinstance(self.rate, (int, float)) else self.rate[player]
+        """The player's rate; one whose name the mapping lacks learns at the highest there is."""
+        if isinstance(self.rate, (int, float)):
+            return self.rate
+        return self.rate.get(player, max(self.rate.values()))
+
+    def steps(self, rows: int) -> int:
+        """Batches in one epoch over so many rows; a single row left over at the end is none."""
+        return -(-rows // self.batch) - (rows % self.batch == 1 < min(self.batch, rows))
 
 
 @dataclass
@@ -64,7 +85,7 @@ def minimize(
     data: Sequence[Tensor],
     recipe: Recipe,
     *,
-    score: Callable[[], float] | None = None,
+    score: Score | None = None,
     title: str = "training",
 ) -> History:
     """Step the named players in order on each batch, each step moving its own player only.
@@ -79,14 +100,22 @@ def minimize(
     history = History()
     rng = seeds.generator(seeds.derive(recipe.seed, "minimize"), _device(modules))
     dropout = seeds.seeded(seeds.derive(recipe.seed, "dropout"))
+    means = _Means(modules, steppers, recipe.average)
     with dropout, progress.bar(title, recipe.epochs) as step, _Best(modules) as best:
         for epoch in range(recipe.epochs):
             history.losses.append(_epoch(players, steppers, data, recipe, rng, epoch))
-            best.offer(history, score)
-            step(_note(history))
+            with means.in_place():
+                words = best.offer(history, score)
+            step(_note(history, words))
+            _fade(steppers.values(), recipe.fade)
             if recipe.patience is not None and epoch - history.best >= recipe.patience:
                 break
     return history
+
+
+def _fade(steppers: Iterable[torch.optim.Optimizer], factor: float) -> None:
+    for group in (g for stepper in steppers for g in stepper.param_groups):
+        group["lr"] *= factor
 
 
 class _Best:
@@ -107,17 +136,48 @@ class _Best:
     def _copy(self) -> dict[str, Any]:
         return {name: deepcopy(module.state_dict()) for name, module in self.modules.items()}
 
-    def offer(self, history: History, score: Callable[[], float] | None) -> None:
-        """Take the present state if it is the best; without a score the last epoch is."""
-        epoch = len(history.losses) - 1
+    def offer(self, history: History, score: Score | None) -> str:
+        """Take the present state if it is the best; without a score the last epoch is. What the score has to say."""
+        epoch, words = len(history.losses) - 1, ""
         for module in self.modules.values():
             module.eval()
         if score is not None:
             with torch.no_grad():
-                history.scores.append(float(score()))
+                found = score()
+            value, words = found if isinstance(found, tuple) else (found, "")
+            history.scores.append(float(value))
         if score is None or history.scores[-1] > self.score or history.best < 0:
             history.best, self.state = epoch, self._copy()
             self.score = history.scores[-1] if history.scores and not math.isnan(history.scores[-1]) else -math.inf
+        return words
+
+
+class _Means:
+    """Running means of the parameters, moved after each step of their player; with rate 0 there are none."""
+
+    def __init__(
+        self, modules: Mapping[str, nn.Module], steppers: Mapping[str, torch.optim.Optimizer], rate: float
+    ) -> None:
+        self.pairs: list[tuple[Tensor, Tensor]] = []
+        for name, module in modules.items() if rate else ():
+            pairs = [(p, p.detach().clone()) for p in module.parameters()]
+            self.pairs += pairs
+            steppers[name].register_step_post_hook(lambda *_, own=pairs: self._move(own, rate))
+
+    def _move(self, pairs: Sequence[tuple[Tensor, Tensor]], rate: float) -> None:
+        for p, mean in pairs:
+            mean.lerp_(p.detach(), 1 - rate)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """The means stand in the modules inside, the parameters themselves afterwards."""
+        self._exchange()
+        yield
+        self._exchange()
+
+    def _exchange(self) -> None:
+        for p, mean in self.pairs:
+            p.data, mean.data = mean.data.clone(), p.data.clone()
 
 
 def _epoch(
@@ -171,9 +231,10 @@ def _device(modules: Mapping[str, nn.Module]) -> torch.device:
     return next((p.device for module in modules.values() for p in module.parameters()), torch.device("cpu"))
 
 
-def _note(history: History) -> str:
+def _note(history: History, words: str) -> str:
     losses = ", ".join(f"{name} {value:.3f}" for name, value in history.losses[-1].items())
-    return f"{losses}; validation {history.scores[-1]:.3f}" if history.scores else losses
+    scored = f"{losses}; validation {history.scores[-1]:.3f}" if history.scores else losses
+    return f"{scored}; {words}" if words else scored
 
 
 def soft_cross_entropy(logits: Tensor, target: Tensor) -> Tensor:

@@ -137,16 +137,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judges of few rows and epochs: the numbers mean little, the way they take is the same."""
+    """Judges of one epoch: the numbers mean little, the way they take is the same."""
     from sklearn.ensemble import RandomForestClassifier
 
-    from unmask.audit import smuggling, subjects
+    from unmask.audit import smuggling
 
     def bush(trees: int, random_state: int, n_jobs: int) -> RandomForestClassifier:
         return RandomForestClassifier(5, random_state=random_state, n_jobs=n_jobs)
 
     monkeypatch.setattr(smuggling, "RandomForestClassifier", bush)
-    monkeypatch.setitem(subjects.POOL, "train", 40)
-    monkeypatch.setitem(subjects.POOL, "validation", 20)
     monkeypatch.setattr(smuggling, "SEEDS", 1)
     monkeypatch.setattr(smuggling, "RECIPE", replace(smuggling.RECIPE, epochs=1))

@@ -82,6 +82,18 @@ def test_audit_of_a_saved_explainer_and_of_scores(run: Run, place: Path) -> None
     assert hidden(place) == []
 
 
+@pytest.mark.usefixtures("quick")
+def test_checks_by_name(run: Run, place: Path) -> None:
+    ended = run(*AUDIT, "--method", "occlusion", "--checks", "calls, sen", "--out", "report")
+    assert (ended.code, ended.err) == (0, "")
+    assert "moved rows explained" in ended.out
+    report = json.loads(Path("report/report.json").read_text(encoding="utf-8"))
+    named = {row["check"].partition("@")[0] for row in report["rows"]}
+    assert named == {"fs-m", "fu-m", "encoding-share", "reading", "sen", "calls"}
+    asked = next(row for row in report["rows"] if (row["explanation"], row["check"]) == ("occlusion", "calls"))
+    assert asked["value"] == 7.0
+
+
 @pytest.mark.usefixtures("place")
 @pytest.mark.parametrize(
     ("words", "said"),
@@ -90,6 +102,7 @@ def test_audit_of_a_saved_explainer_and_of_scores(run: Run, place: Path) -> None
         ((*AUDIT, "--method", "occlusin"), "unknown method 'occlusin'; did you mean 'occlusion'?"),
         ((*AUDIT, "--method", "l2x", "--method", "l2x"), "two explanations are called 'l2x'"),
         ((*AUDIT, "--method", "l2x", "--removal", "meen"), "unknown removal 'meen'; did you mean 'mean'?"),
+        ((*AUDIT, "--method", "l2x", "--checks", "fs-m,fs-b"), "unknown check 'fs-b'; did you mean 'fs-m'?"),
         ((*AUDIT, "--method", "l2x", "--split", "tets"), "unknown split 'tets'; did you mean 'test'?"),
         ((*AUDIT, "--method", "l2x", "--out", "rows.csv"), "cannot write into rows.csv: "),
         ((*AUDIT, "--method", "l2x", "--out", "rows.csv/deep"), "cannot write into rows.csv/deep: "),

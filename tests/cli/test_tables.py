@@ -38,6 +38,8 @@ def test_facts_of_rows() -> None:
     gradient = next(row for row in tables.method_rows(METHODS) if row["method"] == "gradient")
     assert (gradient["model"], gradient["paper"]) == ("torch", "Simonyan et al. 2014")
     assert tables.check_rows(CHECKS)[0]["better"] == CHECKS["fs-m"].better
+    when = {row["check"]: row["run"] for row in tables.check_rows(CHECKS)}
+    assert (when["fs-m"], when["calls"], when["fs-a"], when["sen"]) == ("default", "default", "on demand", "on demand")
     assert {row["data set"]: row["here"] for row in tables.data_rows()}["digits"] == "embedded"
 
 

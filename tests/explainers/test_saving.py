@@ -35,20 +35,35 @@ def change(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
 
 def test_only_tensors_and_json_are_written(folder: Path) -> None:
     facts, tensors = json.loads((folder / "explainer.json").read_text()), load_file(folder / "tensors.safetensors")
-    assert facts["format"] == 1
+    assert facts["format"] == 2
     assert facts["method"] == "l2x"
     assert facts["settings"] == settings_of(fitted("l2x", "words"))
     assert facts["vocabulary"] == list(fitted("l2x", "words").task_.reader.vocabulary.words)
     assert {name.partition(".")[0] for name in tensors} == {"selector_", "approximator_", "task"}
 
 
+def test_the_readings_of_the_fit_are_kept(folder: Path) -> None:
+    readings = fitted("l2x", "words").readings_
+    assert readings["readings"]["fs-m"] > 0
+    assert json.loads((folder / "explainer.json").read_text())["readings"] == readings
+    again = load(folder, model("words"))
+    assert again.readings_ == readings
+    assert again.explain(task("words").test.x).origin["readings"] == readings["readings"]
+
+
+def test_a_method_without_readings_comes_back_without(tmp_path: Path) -> None:
+    fitted("first-k", "words").save(tmp_path / "kept")
+    assert not hasattr(load(tmp_path / "kept", model("words")), "readings_")
+
+
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        (lambda facts: facts.update(format=2), "has format 2, this version reads format 1; save it again"),
-        (lambda facts: facts.pop("format"), "has format None, this version reads format 1"),
+        (lambda facts: facts.update(format=1), "has format 1, this version reads format 2; save it again"),
+        (lambda facts: facts.pop("format"), "has format None, this version reads format 2"),
         (lambda facts: facts.update(colour="red"), r"does not know \(colour\); upgrade unmask"),
         (lambda facts: facts.pop("classes"), r"does not know \(classes\)"),
+        (lambda facts: facts.pop("readings"), r"does not know \(readings\)"),
         (lambda facts: facts.update(method="crystal-ball"), r"does not know \(crystal-ball\); upgrade unmask"),
         (lambda facts: facts["settings"].update(colour="red"), r"does not know \(colour\); upgrade unmask"),
         (lambda facts: facts["settings"].pop("k"), r"does not know \(k\); upgrade unmask"),

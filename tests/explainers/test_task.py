@@ -11,9 +11,9 @@ from torch import Tensor
 
 from explainers.samples import SHORT, K, fitted, model, task, unfitted
 from unmask.errors import InputError, NotFittedError
-from unmask.explainers.task import Task, as_inputs, begin, clone, explained, settings_of
+from unmask.explainers.task import Task, as_inputs, begin, clone, explained, settings_of, turned
 from unmask.masking import default_removal
-from unmask.models import wrap
+from unmask.models import counted, wrap
 
 
 def explainer(kind: str = "words", k: int = 2) -> SimpleNamespace:
@@ -95,7 +95,8 @@ def test_settings_are_plain_values_without_what_was_learned() -> None:
     settings = settings_of(fitted("l2x", "table"))
     assert settings["k"] == K
     assert settings["recipe"]["epochs"] == SHORT.epochs
-    assert set(settings) == {"k", "tau", "draw", "approximator", "activation", "removal", "recipe", "device"}
+    own = {"k", "tau", "draw", "approximator", "activation"}
+    assert set(settings) == own | {"removal", "feedback", "cure", "recipe", "device"}
 
 
 def test_a_clone_starts_afresh() -> None:
@@ -121,3 +122,62 @@ def test_a_task_without_its_model_says_how_to_get_it() -> None:
 def test_a_model_of_other_classes_is_refused() -> None:
     with pytest.raises(InputError, match=r"must answer .* rows with shape \(\d+, 3\), got \(\d+, 2\)"):
         unfitted("occlusion").fit(lambda x: torch.full((len(x), 2), 0.5), task("table")).explain(task("table").test.x)
+
+
+def test_a_turned_answer_has_its_highest_probability_at_the_target() -> None:
+    answer = torch.tensor([[0.5, 0.2, 0.3], [0.1, 0.6, 0.3], [0.2, 0.3, 0.5]])
+    got = turned(answer, torch.tensor([2, 1, 0]))
+    assert got.tolist() == [row.tolist() for row in (answer[0, [2, 1, 0]], answer[1], answer[2, [2, 1, 0]])]
+    assert answer[0].tolist() == torch.tensor([0.5, 0.2, 0.3]).tolist()  # the model's own is left alone
+
+
+def test_a_turned_answer_of_two_classes_is_the_answer_or_its_mirror() -> None:
+    answer = torch.tensor([[0.9, 0.1], [0.9, 0.1], [0.5, 0.5]])
+    got = turned(answer, torch.tensor([0, 1, 1]))
+    torch.testing.assert_close(got, torch.tensor([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]]))
+
+
+def test_with_feedback_the_scores_get_the_answer_turned_toward_the_target() -> None:
+    seen: list[Tensor] = []
+
+    def score(_x: object, valid: Tensor, fed: Tensor) -> Tensor:
+        seen.append(fed)
+        return torch.zeros(valid.shape)
+
+    x = task("words").test.x
+    answer = model("words")(x)
+    about = (answer.argmax(1) + 1) % 3
+    own = explained(_plain(), x, None, score, feedback=True)
+    other = explained(_plain(), x, about, score, feedback=True)
+    assert torch.equal(seen[0], answer)
+    assert torch.equal(seen[1], turned(answer, about))
+    assert torch.equal(own.target, answer.argmax(1))
+    assert torch.equal(other.target, about)
+    assert (own.origin["target by"], other.origin["target by"]) == ("model", "caller")
+
+
+def test_feedback_asks_the_model_once() -> None:
+    x = task("words").test.x
+    for about in (None, torch.zeros(len(x), dtype=torch.long)):
+        with counted() as tally:
+            explained(_plain(), x, about, lambda _x, valid, _fed: torch.zeros(valid.shape), feedback=True)
+        assert tally.rows == len(x)
+
+
+def test_feedback_needs_the_model_even_where_an_approximator_reads() -> None:
+    made, ready = Plain(), explainer().task_
+    made.task_ = Task(ready.reader, ready.removal, ready.classes)  # type: ignore[attr-defined]
+    x = [["soup", "tea"]]
+    read = explained(made, x, None, lambda *_: torch.zeros(1, 2), lambda _x, kept: kept.sum(1))
+    assert read.origin["target by"] == "approximator"
+    with pytest.raises(NotFittedError, match=r"load_explainer\(path, model="):
+        explained(made, x, None, lambda *_: torch.zeros(1, 2), lambda _x, kept: kept.sum(1), feedback=True)
+
+
+def test_readings_of_the_fit_become_part_of_the_origin() -> None:
+    made = _plain()
+    made.readings_ = {"readings": {"fs-m": 0.5}, "warnings": ["beware"]}  # type: ignore[attr-defined]
+    origin = explained(made, [["soup"]], torch.tensor([0]), lambda *_: torch.zeros(1, 1)).origin
+    assert origin["readings"] == {"fs-m": 0.5}
+    assert origin["warnings"] == ["beware"]
+    assert origin["k"] == 2

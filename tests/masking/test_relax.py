@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import permutations
+from itertools import permutations, product
 
 import pytest
 import torch
 from scipy.stats import kstest
 from torch import Tensor
 
-from unmask.masking import relax
+from unmask.masking import relax, subsets
 from unmask.seeds import generator
 
 N = 8000
@@ -18,6 +18,7 @@ Draw = Callable[[Tensor, torch.Generator, Tensor], Tensor]
 DRAWS: dict[str, Draw] = {
     "k_hot": lambda s, rng, valid: relax.k_hot(s, 2, 0.5, rng, valid),
     "gumbel_topk": lambda s, rng, valid: relax.gumbel_topk(s, 2, 0.5, rng, valid),
+    "noisy_logit_max": lambda s, rng, valid: relax.noisy_logit_max(s, 2, 0.5, rng, valid),
     "bernoulli": lambda s, rng, valid: relax.bernoulli(s, 0.5, rng, valid),
     "hard bernoulli": lambda s, rng, valid: relax.bernoulli(s, 0.5, rng, valid, hard=True),
 }
@@ -90,7 +91,7 @@ def test_extreme_scores_stay_finite(draw: Draw, spread: float) -> None:
 @pytest.mark.parametrize("tau", [0.01, 0.1])
 def test_small_temperatures_stay_finite(tau: float) -> None:
     base = 1e4 * torch.randn(50, 6, generator=generator(0))
-    for law in (relax.k_hot, relax.gumbel_topk):
+    for law in relax.DRAWS.values():
         scores = base.clone().requires_grad_()
         v = law(scores, 3, tau, generator(1), all_of(base))
         v.square().sum().backward()
@@ -206,3 +207,183 @@ def test_bernoulli_gradient_is_that_of_the_sigmoid() -> None:
     hard = relax.bernoulli(logits, 0.7, generator(1), all_of(logits), hard=True)
     torch.testing.assert_close(torch.autograd.grad(hard.sum(), logits)[0], want)
     assert torch.equal(hard.detach(), (soft > 0.5).float())
+
+
+def test_log_bernoulli_is_the_formula() -> None:
+    logits, valid = torch.randn(6, 4, generator=generator(0)), torch.rand(6, 4, generator=generator(1)) < 0.7
+    s = (torch.rand(6, 4, generator=generator(2)) < 0.5) & valid
+    for offset in (0.0, 1e-5, 0.2):
+        want = torch.zeros(6)
+        for i, j in product(range(6), range(4)):
+            pi = float(logits[i, j].sigmoid())
+            want[i] += valid[i, j] * torch.tensor((pi if s[i, j] else 1 - pi) + offset).log()
+        torch.testing.assert_close(relax.log_bernoulli(logits, s.float(), valid, offset), want)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e-5])
+def test_log_bernoulli_of_certain_units_is_finite(offset: float) -> None:
+    logits = torch.tensor([[60.0, -60.0, 60.0, -60.0]], requires_grad=True)
+    log_q = relax.log_bernoulli(logits, torch.tensor([[1.0, 0.0, 0.0, 1.0]]), all_of(logits), offset)
+    assert bool(log_q.isfinite().all())
+    assert bool(torch.autograd.grad(log_q.sum(), logits)[0].isfinite().all())
+
+
+def test_rebar_draws_from_one_noise() -> None:
+    logits, valid = 2 * torch.randn(500, 6, generator=generator(0)), torch.rand(500, 6, generator=generator(1)) < 0.8
+    z, s, again = relax.rebar(logits, 0.3, generator(2), valid)
+    assert torch.equal(s, (z > 0.5).float())
+    torch.testing.assert_close(again, z, atol=1e-4, rtol=1e-4)
+    for mask in (z, s, again):
+        assert bool((mask[~valid] == 0).all())
+    drawn = relax.rebar(logits[:1].expand(N, -1), 0.3, generator(3), valid[:1].expand(N, -1))[1].mean(0)
+    torch.testing.assert_close(drawn, logits[0].sigmoid() * valid[0], atol=0.02, rtol=0)
+
+
+def test_rebar_keeps_the_hard_draw_when_the_logits_move() -> None:
+    """z~ is the draw given s at a fixed share v of the side of s, by finite differences in double precision."""
+    logits = torch.randn(400, 3, generator=generator(0)).double()
+    u = torch.rand(400, 3, generator=generator(1)).clamp(1e-6, 1 - 1e-6).double()
+
+    def given(at: Tensor) -> Tensor:
+        pi, moved = logits.sigmoid(), at.sigmoid()
+        s = u > 1 - pi
+        v = torch.where(s, (u - (1 - pi)) / pi, u / (1 - pi))  # held fixed
+        again = torch.where(s, 1 - moved + v * moved, v * (1 - moved))
+        return torch.sigmoid((at + again.log() - (1 - again).log()) / 0.5)
+
+    at = logits.float().requires_grad_()
+    (got,) = torch.autograd.grad(relax.rebar(at, 0.5, generator(1), all_of(at))[2].sum(), at)
+    step = 1e-5
+    want = (given(logits + step) - given(logits - step)) / (2 * step)
+    torch.testing.assert_close(got.double(), want, atol=2e-4, rtol=2e-3)
+
+
+@pytest.mark.parametrize("tau", [0.1, 0.5])
+def test_rebar_gives_the_gradient_of_the_mean_over_hard_draws(tau: float) -> None:
+    """Three units, f with interactions: its mean gradient is that of sum_s q(s) f(s), within five standard errors."""
+    weight = torch.tensor([1.0, -2.0, 0.7])
+
+    def f(mask: Tensor) -> Tensor:
+        return torch.tanh(mask @ weight) + 1.5 * mask[:, 0] * mask[:, 2] ** 2
+
+    logits = torch.tensor([0.4, -0.8, 1.1], requires_grad=True)
+    every = torch.tensor(list(product([0.0, 1.0], repeat=3)))
+    q = (every * logits.sigmoid() + (1 - every) * (-logits).sigmoid()).prod(1)
+    (exact,) = torch.autograd.grad((q * f(every)).sum(), logits)
+    many = logits.detach().expand(100_000, -1).clone().requires_grad_()
+    z, s, again = relax.rebar(many, tau, generator(0), all_of(many))
+    log_q = relax.log_bernoulli(many, s, all_of(many))
+    (plain,) = torch.autograd.grad((f(s) * log_q).sum(), many, retain_graph=True)
+    (found,) = torch.autograd.grad(((f(s) - f(again)).detach() * log_q + f(z) - f(again)).sum(), many)
+    error = found.std(0) / len(found) ** 0.5
+    assert bool((error < 0.01).all())
+    assert bool(((found.mean(0) - exact).abs() < 5 * error).all())
+    if tau == 0.5:  # when colder, the relaxed draws are steep themselves
+        assert bool((found.std(0) < plain.std(0)).all()), "it should vary less than the plain score function does"
+
+
+@pytest.mark.parametrize("size", [1e4, 30.0])
+def test_rebar_of_extreme_logits_stays_finite(size: float) -> None:
+    logits = (torch.randn(300, 5, generator=generator(0)).sign() * size).requires_grad_()
+    z, s, again = relax.rebar(logits, 0.1, generator(1), all_of(logits))
+    value = (relax.log_bernoulli(logits, s, all_of(logits)) + (z - again).square().sum(1) + (z + again).sum(1)).sum()
+    assert bool(value.isfinite())
+    assert bool(torch.autograd.grad(value, logits)[0].isfinite().all())
+
+
+# --- draws by name ----------------------------------------------------------------------------------------------------
+
+named = pytest.mark.parametrize("name", ["k-hot", "soft-topk", "gumbel-topk", "noisy-logit-max"])
+
+
+def test_the_table_of_draws() -> None:
+    assert set(relax.DRAWS) == {"k-hot", "soft-topk", "gumbel-topk", "noisy-logit-max"}
+    assert relax.DRAWS["noisy-logit-max"] is relax.noisy_logit_max
+
+
+@named
+@pytest.mark.parametrize("k", [1, 3, 7])
+def test_a_named_draw_keeps_its_promises(name: str, k: int) -> None:
+    """Shape and type, nothing where no unit is, a hard choice among valid units, gradients to valid units only."""
+    valid = torch.rand(200, 7, generator=generator(0)) < 0.6
+    scores = torch.randn(200, 7, generator=generator(1)).masked_fill(~valid, 40.0).requires_grad_()
+    v = relax.DRAWS[name](scores, k, 0.5, generator(2), valid)
+    assert v.shape == valid.shape
+    assert v.dtype == torch.float32
+    assert bool((v[~valid] == 0).all())
+    (grad,) = torch.autograd.grad((v * torch.arange(7.0)).sum(), scores)
+    assert bool((grad[~valid] == 0).all())
+    hard = subsets.topk(v.detach(), k, valid)
+    assert not bool((hard & ~valid).any())
+    assert torch.equal(hard.sum(1), valid.sum(1).clamp(max=k))
+
+
+@named
+def test_a_named_draw_prefers_high_scores(name: str) -> None:
+    scores = torch.tensor([3.0, 0.0, 2.0, -1.0]).expand(N, -1)
+    mean = relax.DRAWS[name](scores, 2, 0.5, generator(0), all_of(scores)).mean(0)
+    assert mean.argsort(descending=True).tolist() == [0, 2, 1, 3]
+
+
+@pytest.mark.parametrize("name", ["k-hot", "gumbel-topk"])
+def test_a_named_draw_of_all_units_is_all_of_them(name: str) -> None:
+    valid = torch.tensor([[True, True, False, True], [True, False, False, False]])
+    v = relax.DRAWS[name](torch.randn(2, 4, generator=generator(0)), 3, 0.5, generator(1), valid)
+    torch.testing.assert_close(v, valid.float())
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_the_noisy_logit_maximum_is_its_definition(k: int) -> None:
+    """max over l of (s_j + g_jl) / tau, the draws of `k_hot` before their softmax; nothing is bounded."""
+    scores, tau = 2 * torch.randn(6, 4, generator=generator(0)), 0.7
+    valid = torch.rand(6, 4, generator=generator(1)) < 0.8
+    got = relax.noisy_logit_max(scores, k, tau, generator(2), valid)
+    u = torch.rand(6, k, 4, generator=generator(2)).clamp(1e-30, 1 - 2**-24)
+    for i, j in product(range(6), range(4)):
+        noisy = [float((scores[i, j] - (-u[i, draw, j].log()).log()) / tau) for draw in range(k)]
+        assert float(got[i, j]) == pytest.approx(max(noisy) if valid[i, j] else 0.0, abs=1e-5)
+
+
+def test_the_noisy_logit_maximum_is_unbounded_on_both_sides() -> None:
+    scores = torch.tensor([4.0, -6.0, 0.0]).expand(500, -1)
+    v = relax.noisy_logit_max(scores, 2, 0.5, generator(0), all_of(scores))
+    assert float(v[:, 0].min()) > 1.0
+    assert float(v[:, 1].mean()) < 0.0
+    expected = 0.5772156649 + torch.tensor(2.0).log()  # mean of the larger of two standard Gumbel draws
+    torch.testing.assert_close(v.mean(0), (scores[0] + expected) / 0.5, atol=0.4, rtol=0)
+
+
+# --- soft top-k -------------------------------------------------------------------------------------------------------
+
+
+def test_soft_topk_sums_to_k_and_is_bounded() -> None:
+    for spread in (0.1, 1.0, 30.0, 1000.0):
+        scores = spread * torch.randn(64, 20, generator=generator(0))
+        v = relax.soft_topk(scores, 6, 0.5, generator(1), all_of(scores))
+        assert bool(((v >= 0) & (v <= 1)).all())
+        torch.testing.assert_close(v.sum(1), torch.full((64,), 6.0), atol=1e-3, rtol=0)
+
+
+def test_soft_topk_orders_units_as_the_noisy_scores() -> None:
+    scores = torch.randn(64, 20, generator=generator(0))
+    v = relax.soft_topk(scores, 6, 0.5, generator(1), all_of(scores))
+    noisy = scores + relax.gumbel(scores.shape, generator(1))
+    assert torch.equal(subsets.topk(v, 6, all_of(scores)), subsets.topk(noisy, 6, all_of(scores)))
+
+
+def test_the_derivative_of_soft_topk_is_the_true_one() -> None:
+    """Against finite differences; the sum stays k, so what one unit gains the others lose."""
+    scores = torch.randn(1, 6, generator=generator(0)).double()
+    weight = torch.randn(6, generator=generator(1)).double()
+
+    def value(s: Tensor) -> Tensor:
+        return (relax.soft_topk(s.float(), 2, 0.7, generator(2), all_of(s)).double() * weight).sum()
+
+    leaf = scores.clone().requires_grad_()
+    got = torch.autograd.grad(value(leaf), leaf)[0][0]
+    step = 1e-2
+    for j in range(6):
+        moved = torch.eye(6, dtype=torch.double)[j] * step
+        want = (value(scores + moved) - value(scores - moved)) / (2 * step)
+        assert float(got[j]) == pytest.approx(float(want), abs=2e-3)
+    assert float(got.sum()) == pytest.approx(0.0, abs=1e-4)

@@ -109,6 +109,13 @@ def test_bernoulli_at_its_ends(p: float, kept: int) -> None:
     assert set(subsets.bernoulli(valid, p, generator(0)).sum(1).tolist()) == {kept}
 
 
+def test_bernoulli_chances_may_differ_by_unit() -> None:
+    p = torch.tensor([[0.1, 0.9, 0.5, 0.5], [0.5, 0.2, 0.8, 1.0]]).repeat(N, 1)
+    valid = torch.tensor([True, True, True, False]).expand(2 * N, -1)
+    kept = subsets.bernoulli(valid, p, generator(0)).float().view(N, 2, 4).mean(0)
+    torch.testing.assert_close(kept, p[:2] * valid[:2], atol=0.02, rtol=0)
+
+
 def test_any_size_is_uniform_over_sizes_and_then_over_units() -> None:
     valid = torch.tensor([True, True, True, False, True]).expand(N, -1)
     kept = subsets.any_size(valid, generator(0))

@@ -275,3 +275,77 @@ def test_perceptrons_for_tables_take_an_activation(activation: Activation) -> No
     for net in (default(reader, CLASSES, activation=activation), selector(reader, activation=activation)):
         found = {type(module) for module in net.modules()} & set(ACTIVATIONS.values())
         assert found == {ACTIVATIONS[activation]}
+
+
+# --- feedback and more outputs ----------------------------------------------------------------------------------------
+
+
+def fed(name: str, outputs: int = 1) -> tuple[nn.Module, Tensor, Tensor, Tensor]:
+    """A selector that is told the answer, rows, half of their units, and answers."""
+    net, x, kept = case(name, lambda reader: selector(reader, feedback=CLASSES, outputs=outputs))
+    return net, x, kept, torch.randn(len(x), CLASSES, generator=generator(8)).softmax(1)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_feedback_changes_the_scores(name: str) -> None:
+    net, x, kept, answer = fed(name)
+    valid = SETS[name]().train.valid
+    for mask in (None, kept):
+        own, other = net(x, mask, answer), net(x, mask, answer.roll(1, 1))
+        assert own.shape == valid.shape
+        assert bool(((own - other).abs() * valid).amax(1).gt(1e-6).all())
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_branch_of_the_answer_learns(name: str) -> None:
+    net, x, _, answer = fed(name)
+    answer.requires_grad_()
+    score = (net(x, None, answer) * SETS[name]().train.valid).square().sum()
+    own = [p for key, p in net.named_parameters() if key.startswith("answer.")]
+    assert bool(own) == (name not in ("table", "groups"))  # columns have the answer beside them, without a branch
+    grads = torch.autograd.grad(score, [answer, *own])
+    assert all(float(g.abs().sum()) > 0 for g in grads)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_with_feedback_a_row_does_not_depend_on_the_others(name: str) -> None:
+    net, x, kept, answer = fed(name)
+    together = net(x, kept, answer)
+    alone = torch.cat([net(x[i : i + 1], kept[i : i + 1], answer[i : i + 1]) for i in range(len(x))])
+    torch.testing.assert_close(alone, together, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_without_feedback_nothing_is_added(name: str) -> None:
+    reader = read(SETS[name]())
+    plain, told = selector(reader), selector(reader, feedback=CLASSES)
+    sizes = [sum(p.numel() for p in net.parameters()) for net in (plain, told)]
+    assert sizes[0] < sizes[1]
+    assert getattr(plain, "answer", None) is None
+    if name in ("table", "groups"):
+        assert plain.net.body[0].in_features == reader.centre.numel() + reader.layout.d
+        assert told.net.body[0].in_features == plain.net.body[0].in_features + CLASSES
+    elif name in ARRAYS:
+        assert plain.net[0].in_channels == reader.layout.shape[0] + 1
+
+
+@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("name", SETS)
+def test_each_of_several_outputs_is_a_selector_of_its_own(name: str, told: bool) -> None:
+    """Output c of three is what a selector gives whose last layer has the weights of output c only."""
+    many, x, kept, answer = fed(name, outputs=3)
+    answer = answer if told else answer.mean(0).expand_as(answer)
+    found = many(x, kept, answer)
+    assert found.shape == (*kept.shape, 3)
+    one = selector(read(SETS[name]()), feedback=CLASSES).eval()
+    wanted = one.state_dict()
+    for c in range(3):
+        for key, value in many.state_dict().items():
+            if value.shape == wanted[key].shape:
+                wanted[key] = value
+            elif name in ("table", "groups"):
+                wanted[key] = value.view(kept.shape[1], 3, *value.shape[1:])[:, c]
+            else:
+                wanted[key] = value[c : c + 1]
+        one.load_state_dict(wanted)
+        torch.testing.assert_close(one(x, kept, answer), found[..., c], atol=1e-6, rtol=1e-5)

@@ -69,3 +69,13 @@ def test_images_may_be_read_as_columns() -> None:
     net = TableNet(read(data), 4, (8,), sees_mask=True).eval()
     assert net.body[0].in_features == 3 * 64 + 4
     assert net(data.train.x).shape == (6, 4)
+
+
+@pytest.mark.parametrize("sees", [False, True])
+def test_extra_values_stand_beside_the_columns(sees: bool) -> None:
+    net = TableNet(READER, 2, (), sees_mask=sees, extra=2)
+    weight, bias = net.body[0].weight, net.body[0].bias
+    x, kept, extra = torch.randn(4, 5), torch.rand(4, 3), torch.randn(4, 2)
+    z = (x - READER.centre) / READER.scale * kept[:, [0, 1, 0, 2, 1]]
+    want = torch.cat([z, kept, extra] if sees else [z, extra], 1)
+    torch.testing.assert_close(net(x, kept, extra), want @ weight.T + bias)  # never hidden, never scaled

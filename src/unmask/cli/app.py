@@ -9,6 +9,7 @@ import typer
 
 from unmask.audit import CHECKS
 from unmask.cli.options import (
+    ChecksOption,
     DataOption,
     JsonOption,
     KindOption,
@@ -28,6 +29,7 @@ from unmask.cli.options import (
 )
 from unmask.data import DATASETS
 from unmask.explainers import METHODS
+from unmask.reproduce import PAPERS
 
 __all__ = ["app"]
 
@@ -99,7 +101,7 @@ def fit(
     data: DataOption,
     k: KOption,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the explainer is saved.")],
-    method: MethodOption = "l2x",
+    method: MethodOption = "auto",
     label: LabelOption = None,
     text: TextOption = None,
     kind: KindOption = None,
@@ -155,6 +157,7 @@ def explain(
     epilog=_examples(
         "unmask audit --model reference --data tumours --k 4 --method l2x",
         "unmask audit --model my:net --outputs logits --data x.npz --k 9 --scores s.npy",
+        "unmask audit --model reference --data tumours --k 4 --method l2x --checks default,fs-a,sen",
     )
 )
 def audit(
@@ -185,6 +188,7 @@ def audit(
     removal: RemovalOption = None,
     split: SplitOption = "test",
     rows: Annotated[int, typer.Option(metavar="N", help="How many rows are drawn for the audit.")] = 500,
+    checks: ChecksOption = "default",
     out: ReportOption = Path("."),
     seed: SeedOption = 0,
 ) -> None:
@@ -202,7 +206,8 @@ def audit(
     from unmask.cli.steps import AuditRequest, audit_step
 
     source = Source(model, data, label, text, kind, outputs, takes, seed)
-    audit_step(source, AuditRequest(method or [], explainer or [], scores or [], k, split, rows, removal), out)
+    names = [name.strip() for name in checks.split(",")]
+    audit_step(source, AuditRequest(method or [], explainer or [], scores or [], k, split, rows, removal, names), out)
 
 
 @app.command(epilog=_examples("unmask methods", "unmask methods --json"))
@@ -215,7 +220,7 @@ def methods(json: JsonOption = False) -> None:
 
 @app.command(epilog=_examples("unmask checks", "unmask checks --json"))
 def checks(json: JsonOption = False) -> None:
-    """List what the audit measures: name, which direction is better, one line, paper."""
+    """List what the audit measures: name, whether it is run by default, which direction is better, one line, paper."""
     from unmask.cli.tables import check_rows, show_rows
 
     show_rows(check_rows(CHECKS), json)
@@ -235,3 +240,53 @@ def data(
     from unmask.cli.tables import data_step
 
     data_step(action, name, json)
+
+
+@app.command(
+    epilog=_examples(
+        "unmask reproduce list",
+        "unmask reproduce meed --quick",
+        "unmask reproduce shortcuts --table 3 --dataset imdb --seeds 3 --json table3.json",
+        "unmask reproduce render --out docs/results.md",
+    )
+)
+def reproduce(
+    paper: Annotated[
+        str,
+        typer.Argument(
+            metavar="list|PAPER|render",
+            help="What there is; a paper; or all results so far as a page.",
+            autocompletion=offered(["list", *PAPERS, "render"]),
+        ),
+    ] = "list",
+    table: Annotated[str | None, typer.Option(metavar="T", help="One table only.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="One data set only.", autocompletion=offered(DATASETS))
+    ] = None,
+    row: Annotated[list[str] | None, typer.Option(metavar="ROW", help="One row only; may be repeated.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few rows and epochs: minutes instead of hours.")] = False,
+    scale: Annotated[str, typer.Option(metavar="default|paper", help="How much data; paper takes everything.")] = (
+        "default"
+    ),
+    seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds.", min=1)] = 1,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Rows measured side by side.", min=1)] = 2,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the tables as JSON.")] = None,
+    results: Annotated[Path, typer.Option(metavar="FOLDER", help="Where what is measured is kept.")] = Path("results"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="With render: the page.")] = Path("docs/results.md"),
+) -> None:
+    """Run the tables of a paper again: its figure beside ours.
+
+    Rows that were measured before are not measured again: after Ctrl-C
+    the same command goes on. Real data are read from UNMASK_DATA.
+    """
+    from unmask.cli.reproduce import paper_rows, render_step, reproduce_step
+    from unmask.cli.tables import show_rows
+    from unmask.reproduce.running import Request
+
+    size = "quick" if quick else scale
+    if paper == "list":
+        show_rows(paper_rows(), as_json=False)
+    elif paper == "render":
+        render_step(results, out, size, seeds)
+    else:
+        reproduce_step(Request(paper, table, dataset, tuple(row or ()), size, seeds, jobs, results), json)

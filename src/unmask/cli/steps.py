@@ -13,9 +13,11 @@ import numpy as np
 from rich.console import Console
 
 from unmask import api
+from unmask.audit import chosen
 from unmask.cli import StoppedError
 from unmask.cli.options import SPLITS
 from unmask.cli.sources import Source, UserTask, check_source, data_of, task_of
+from unmask.cli.tables import compared_rows, show_rows
 from unmask.errors import InputError, UnmaskError, unknown
 from unmask.explainers import METHODS
 from unmask.explainers.saving import load as load_explainer
@@ -50,6 +52,7 @@ class AuditRequest:
     split: str
     rows: int
     removal: str | None
+    checks: list[str]
 
 
 def console() -> Console:
@@ -64,7 +67,7 @@ def tell(text: str) -> None:
 
 def fit_step(source: Source, method: str, k: int, removal: str | None, out: Path) -> None:
     """Fit and save."""
-    _check_names([method], removal)
+    _check_names([] if method == "auto" else [method], removal)
     _check_new_folder(out)
     task = _task(source, k)
     explainer = api.fit(task.model, task.data, k, method=method, removal=removal, seed=task.seed)
@@ -74,7 +77,9 @@ def fit_step(source: Source, method: str, k: int, removal: str | None, out: Path
         raise
     except Exception as error:
         raise InputError(f"cannot write {out}: {error}; name a place with room and leave to write") from error
-    tell(f"{method} is fitted to {task.model.name} on {task.data.name} and saved in {out}")
+    if method == "auto":
+        show_rows(compared_rows(explainer.comparison_), as_json=False)
+    tell(f"{explainer.method} is fitted to {task.model.name} on {task.data.name} and saved in {out}")
 
 
 def explain_step(source: Source, folder: Path, split: str, show: int, out: Path | None) -> None:
@@ -97,6 +102,7 @@ def audit_step(source: Source, request: AuditRequest, out: Path) -> None:
     """Gather what is to be audited, audit it, print and write the report."""
     _check_names(request.methods, request.removal, request.split)
     _check_request(request)
+    chosen(request.checks)
     check_place(out)
     given: dict[str, Any] = {path.stem: _scores(path) for path in request.scores}
     for folder in request.explainers:
@@ -104,7 +110,8 @@ def audit_step(source: Source, request: AuditRequest, out: Path) -> None:
     task = _task(source, request.k)
     given |= {_label(folder): _saved(folder, task) for folder in request.explainers}
     given |= {name: name for name in request.methods}
-    settings = {"k": request.k, "split": request.split, "n": request.rows, "removal": request.removal}
+    settings: dict[str, Any] = {"k": request.k, "split": request.split, "n": request.rows, "removal": request.removal}
+    settings["checks"] = request.checks
     finish(audited(task, given, settings, out), out)
 
 

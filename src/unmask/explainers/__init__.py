@@ -53,9 +53,43 @@ METHODS: dict[str, Method] = {
     "occlusion": Method(
         "occlusion:Occlusion", "what the target loses when one unit is removed", "Zeiler & Fergus 2014"
     ),
+    "smoothgrad": Method(
+        "smoothgrad:SmoothGrad",
+        "mean gradient of noisy copies, signed",
+        "Smilkov et al. 2017",
+        needs_gradients=True,
+    ),
+    "lime": Method("lime:LIME", "a line fitted to what the model says to random masks", "Ribeiro et al. 2016"),
+    "kernel-shap": Method(
+        "kernel_shap:KernelSHAP", "Shapley values of showing a unit, by least squares", "Lundberg & Lee 2017"
+    ),
+    "infd": Method("infd:INFD", "the scores of least infidelity, by least squares", "Yeh et al. 2019"),
     "l2x": Method(
         "l2x:L2X", "a selector trained with its approximator to tell what the model says", "Chen et al. 2018"
     ),
+    "vibi": Method(
+        "vibi:VIBI", "as l2x, and the choice may say no more than it must (information bottleneck)", "Bang et al. 2021"
+    ),
+    "meed": Method(
+        "meed:MEED",
+        "sees the model's answer; what it leaves out must not tell it (adversarial infidelity learning)",
+        "Liang et al. 2020",
+    ),
+    "mimic": Method(
+        "mimic:Mimic", "its approximator learns what the model says to what is shown: a code is worth nothing", "unmask"
+    ),
+    "invase": Method(
+        "invase:INVASE", "a chance for each unit, learned from the reward of hard draws", "Yoon et al. 2019"
+    ),
+    "real-x": Method(
+        "realx:REALX",
+        "as invase, against a fixed predictor that learned from random masks",
+        "Jethani et al. 2021",
+    ),
+    "cxplain": Method(
+        "cxplain:CXPlain", "learned shares of what the answer loses without a unit", "Schwab & Karlen 2019"
+    ),
+    "fastshap": Method("fastshap:FastSHAP", "Shapley values of all classes in one pass", "Jethani et al. 2022"),
     "sequential": Method(
         "sequential:Sequential",
         "each next unit is chosen from the values already shown: cannot encode the answer",

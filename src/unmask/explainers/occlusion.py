@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,13 +10,22 @@ import torch
 from torch import Tensor
 
 from unmask.explainers import saving
-from unmask.explainers.task import begin, clone, explained
+from unmask.explainers.task import Task, begin, clone, explained
 from unmask.models import shown
 from unmask.types import Dataset, Explanation, Inputs, rows_of
 
-__all__ = ["Occlusion"]
+__all__ = ["Occlusion", "without_each"]
 
 CALLS = 16_384  # rows given to the model at once
+
+
+def without_each(task: Task, x: Inputs, valid: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Every valid unit of every row taken away once: numbers of rows and units, (m, classes) what the model says."""
+    row, unit = valid.nonzero(as_tuple=True)  # as one long list
+    for r, j in zip(row.split(CALLS), unit.split(CALLS), strict=True):
+        kept = valid[r].clone()
+        kept[torch.arange(len(r)), j] = False
+        yield r, j, shown(task.ready(), task.removal, rows_of(x, r), kept)
 
 
 @dataclass
@@ -36,13 +46,8 @@ class Occlusion:
         return explained(self, x, target, self._scores)
 
     def _scores(self, x: Inputs, valid: Tensor, target: Tensor) -> Tensor:
-        model, removal = self.task_.ready(), self.task_.removal
-        full = model(x).clamp(min=1e-12).log().gather(1, target[:, None])[:, 0]
-        row, unit = valid.nonzero(as_tuple=True)  # every unit of every row, as one long list
+        full = self.task_.ready()(x).clamp(min=1e-12).log().gather(1, target[:, None])[:, 0]
         scores = torch.zeros(valid.shape)
-        for r, j in zip(row.split(CALLS), unit.split(CALLS), strict=True):
-            kept = valid[r].clone()
-            kept[torch.arange(len(r)), j] = False
-            left = shown(model, removal, rows_of(x, r), kept).clamp(min=1e-12).log()
-            scores[r, j] = full[r] - left.gather(1, target[r, None])[:, 0]
+        for r, j, said in without_each(self.task_, x, valid):
+            scores[r, j] = full[r] - said.clamp(min=1e-12).log().gather(1, target[r, None])[:, 0]
         return scores

@@ -24,8 +24,8 @@ from unmask.writing import new_folder, read_json
 
 __all__ = ["FORMAT", "load", "save"]
 
-FORMAT = 1
-KEYS = {"format", "method", "settings", "classes", "layout", "vocabulary", "removal"}
+FORMAT = 2
+KEYS = {"format", "method", "settings", "classes", "layout", "vocabulary", "removal", "readings"}
 
 
 def save(explainer: Any, path: str | Path) -> None:
@@ -42,6 +42,7 @@ def save(explainer: Any, path: str | Path) -> None:
         "layout": {"kind": layout.kind, "shape": layout.shape, "owner": layout.owner, "units": layout.units},
         "vocabulary": None if vocabulary is None else list(vocabulary.words),
         "removal": _removal_facts(task.removal),
+        "readings": getattr(explainer, "readings_", {}),
     }
     with new_folder(Path(path), marker="explainer.json") as folder:
         save_file(_tensors(explainer, task), folder / "tensors.safetensors")
@@ -65,6 +66,8 @@ def load(path: str | Path, model: Any = None, data: Dataset | None = None) -> An
     if hasattr(explainer, "build"):
         explainer.build(task)
     explainer.task_ = task
+    if facts["readings"]:
+        explainer.readings_ = facts["readings"]
     for name, part in _parts(explainer).items():
         part.load_state_dict({k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")})
         part.eval()

@@ -17,7 +17,7 @@ from unmask.models import Wrapped, bind
 from unmask.nets import Reader, read
 from unmask.types import Dataset, Explanation, Inputs, Removal
 
-__all__ = ["Task", "as_inputs", "begin", "clone", "explained", "settings_of"]
+__all__ = ["Task", "as_inputs", "begin", "clone", "explained", "settings_of", "turned"]
 
 T = TypeVar("T")
 
@@ -55,31 +55,33 @@ def explained(
     target: Tensor | None,
     score: Callable[..., Tensor],
     approximate: Callable[[Inputs, Tensor], Tensor] | None = None,
+    feedback: bool = False,
 ) -> Explanation:
     """Run `score(x, valid, target) -> (n, d)` and keep the k best valid units of each row.
 
     `approximate(x, kept)` gives the class that the method's own approximator reads from what is kept; it also stands in
-    for the model's answer where an explainer was loaded without the model.
+    for the model's answer where an explainer was loaded without the model. With `feedback`, `score` gets the model's
+    whole answer (n, classes) in place of the target, turned toward the caller's target where one is named.
     """
     task: Task | None = getattr(explainer, "task_", None)
     if task is None:
-        raise NotFittedError(
-            f"call fit(model, data) before explain: this {type(explainer).__name__} has learned nothing yet"
-        )
+        name = type(explainer).__name__
+        raise NotFittedError(f"call fit(model, data) before explain: this {name} has learned nothing yet")
     started = time.perf_counter()
     x = as_inputs(x, task)
     valid = task.reader.layout.valid(x)
-    about = _target(task, x, target, approximate is not None)
+    answer = task.ready()(x) if feedback else None
+    about = _target(task, x, target, answer, approximate is not None)
     by = "caller" if target is not None else "approximator" if about is None else "model"
-    scores = score(x, valid, about).detach().float().cpu().masked_fill(~valid, 0.0)
+    fed = about if answer is None or about is None else turned(answer, about)
+    scores = score(x, valid, fed).detach().float().cpu().masked_fill(~valid, 0.0)
     kept = subsets.topk(scores, explainer.k, valid)
     read = None if approximate is None else approximate(x, kept)
-    said = cast("Tensor", read if about is None else about)  # one of them is there: see _target
     return Explanation(
         scores=scores,
         kept=kept,
         valid=valid,
-        target=said,
+        target=cast("Tensor", read if about is None else about),  # one of them is there: see _target
         origin=_origin(explainer, task, time.perf_counter() - started, by),
         x=x,
         layout=task.reader.layout,
@@ -113,7 +115,16 @@ def _texts(x: Inputs, kind: str) -> Inputs:
     return x
 
 
-def _target(task: Task, x: Inputs, target: Any, may_be_read: bool) -> Tensor | None:
+def turned(answer: Tensor, target: Tensor) -> Tensor:
+    """The answers (n, classes), the highest probability of each row exchanged with that of its target."""
+    top = answer.argmax(1, keepdim=True)
+    swapped = answer.scatter(1, top, answer.gather(1, target[:, None]))
+    return swapped.scatter(1, target[:, None], answer.gather(1, top))
+
+
+def _target(task: Task, x: Inputs, target: Any, answer: Tensor | None, may_be_read: bool) -> Tensor | None:
+    if target is None and answer is not None:
+        return answer.argmax(1)
     if target is None:
         return None if task.model is None and may_be_read else task.ready()(x).argmax(1)
     n, classes, values = len(x), len(task.classes), torch.as_tensor(target)

@@ -30,8 +30,8 @@ def uniform(valid: Tensor, k: int | Tensor, rng: torch.Generator) -> Tensor:
     return topk(_noise(valid, rng), k, valid)
 
 
-def bernoulli(valid: Tensor, p: float, rng: torch.Generator) -> Tensor:
-    """(n, d) bool: each valid unit kept with probability p, on its own."""
+def bernoulli(valid: Tensor, p: float | Tensor, rng: torch.Generator) -> Tensor:
+    """(n, d) bool: each valid unit kept with probability p, on its own; p may differ by unit."""
     return (_noise(valid, rng) < p) & valid
 
 

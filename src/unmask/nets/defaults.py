@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 from torch import nn
@@ -47,13 +46,21 @@ def default(
         return SentenceNet(reader, classes, 50, 50 if small else 100, sees_mask=sees_mask)
 
 
-def selector(reader: Reader, *, activation: Activation = "relu", seed: int = 0) -> nn.Module:
-    """A network that gives each unit a score, its weights drawn from `seed`."""
-    kinds: dict[str, Callable[[Reader], nn.Module]] = {
-        "table": lambda r: TableSelector(r, activation=ACTIVATIONS[activation]),
-        "image": PixelSelector,
-        "words": WordSelector,
-        "sentences": SentenceSelector,
-    }
+def selector(
+    reader: Reader, *, activation: Activation = "relu", feedback: int = 0, outputs: int = 1, seed: int = 0
+) -> nn.Module:
+    """A network `net(x, kept, answer) -> (n, d)` that gives each unit a score, its weights drawn from `seed`.
+
+    With `feedback` classes it also reads the model's answer (n, feedback); with more than one of `outputs` the scores
+    are (n, d, outputs).
+    """
+    kind = reader.layout.kind
     with seeds.seeded(seed):
-        return kinds[reader.layout.kind](reader)
+        if kind == "table":
+            way = ACTIVATIONS[activation]
+            return TableSelector(reader, activation=way, feedback=feedback, outputs=outputs)
+        if kind == "image":
+            return PixelSelector(reader, feedback=feedback, outputs=outputs)
+        if kind == "words":
+            return WordSelector(reader, feedback=feedback, outputs=outputs)
+        return SentenceSelector(reader, feedback=feedback, outputs=outputs)

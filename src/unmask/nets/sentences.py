@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from unmask.nets.reader import Reader
 from unmask.nets.vocabulary import END
-from unmask.nets.words import SetHead, WordEmbedding, convolve, place_features, pool_max
+from unmask.nets.words import SetHead, WordEmbedding, answer_branch, convolve, place_features, pool_max
 
 __all__ = ["SentenceNet", "SentenceSelector", "SentenceSet"]
 
@@ -70,22 +70,27 @@ class SentenceSet(nn.Module):
 
 
 class SentenceSelector(nn.Module):
-    """Scores for sentences: a branch over all of them beside the sentence and its neighbours."""
+    """Scores for sentences: a branch over all of them beside the neighbours, and the model's answer with `feedback`."""
 
-    def __init__(self, reader: Reader, width: int = 50, filters: int = 100) -> None:
+    def __init__(
+        self, reader: Reader, width: int = 50, filters: int = 100, feedback: int = 0, outputs: int = 1
+    ) -> None:
         super().__init__()
-        self.reader = reader
+        self.reader, self.outputs = reader, outputs
         self.read = _SentenceReader(reader, width, filters)
         self.overall = nn.Sequential(nn.Linear(filters, filters), nn.ReLU())
         self.local = nn.Conv1d(filters + 1, filters // 2, 3, padding=1)
-        self.score = nn.Sequential(
-            nn.Linear(filters + filters // 2, filters // 2), nn.ReLU(), nn.Linear(filters // 2, 1)
-        )
+        wide = (2 if feedback else 1) * filters + filters // 2
+        self.score = nn.Sequential(nn.Linear(wide, filters // 2), nn.ReLU(), nn.Linear(filters // 2, outputs))
+        self.answer = answer_branch(feedback, filters) if feedback else None
 
-    def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, kept: Tensor | None = None, answer: Tensor | None = None) -> Tensor:
         exists = _exists(x)
         shown = exists.float() if kept is None else exists * kept
         h = self.read(x) * shown[..., None]
-        overall = self.overall(pool_max(h, exists))[:, None].expand(-1, h.shape[1], -1)
+        overall = self.overall(pool_max(h, exists))
+        if self.answer is not None:
+            overall = torch.cat([overall, self.answer(answer)], -1)
         local = convolve(self.local, torch.cat([h, shown[..., None]], -1))
-        return self.score(torch.cat([overall, local], -1))[..., 0]  # type: ignore[no-any-return]
+        found: Tensor = self.score(torch.cat([overall[:, None].expand(-1, h.shape[1], -1), local], -1))
+        return found[..., 0] if self.outputs == 1 else found

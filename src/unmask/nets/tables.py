@@ -29,7 +29,7 @@ def _mlp(sizes: Sequence[int], activation: type[nn.Module]) -> nn.Sequential:
 class TableNet(nn.Module):
     """Classifier of columns (or of pixels taken as columns): a perceptron on kept values.
 
-    Where `sees_mask`, it also gets which units are kept.
+    Where `sees_mask`, it also gets which units are kept; `extra` is the number of further values given with a row.
     """
 
     centre: Tensor
@@ -43,30 +43,42 @@ class TableNet(nn.Module):
         *,
         sees_mask: bool = False,
         activation: type[nn.Module] = nn.ReLU,
+        extra: int = 0,
     ) -> None:
         super().__init__()
         self.reader, self.sees_mask = reader, sees_mask
         self.register_buffer("centre", reader.centre.clone())
         self.register_buffer("scale", reader.scale.clone())
-        width = reader.centre.numel() + sees_mask * reader.layout.d
+        width = reader.centre.numel() + sees_mask * reader.layout.d + extra
         self.body = _mlp([width, *hidden, classes], activation)
 
-    def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, kept: Tensor | None = None, extra: Tensor | None = None) -> Tensor:
         z = standard(x, self.reader, self.centre, self.scale, kept).flatten(1)
         if self.sees_mask:
             mask = torch.ones(len(x), self.reader.layout.d).to(z) if kept is None else kept.to(z)
             z = torch.cat([z, mask], 1)
-        return self.body(z)  # type: ignore[no-any-return]
+        return self.body(z if extra is None else torch.cat([z, extra.to(z)], 1))  # type: ignore[no-any-return]
 
 
 class TableSelector(nn.Module):
-    """Scores for the units of a table: L2X's perceptron on values, and on `kept` where part of the row is hidden."""
+    """Scores for the units of a table: L2X's perceptron on values, and on `kept` where part of the row is hidden.
+
+    Where `feedback`, the model's answer stands beside the values (MEED).
+    """
 
     def __init__(
-        self, reader: Reader, hidden: Sequence[int] = (100, 100), activation: type[nn.Module] = nn.ReLU
+        self,
+        reader: Reader,
+        hidden: Sequence[int] = (100, 100),
+        activation: type[nn.Module] = nn.ReLU,
+        feedback: int = 0,
+        outputs: int = 1,
     ) -> None:
         super().__init__()
-        self.net = TableNet(reader, reader.layout.d, hidden, sees_mask=True, activation=activation)
+        self.reader, self.outputs = reader, outputs
+        width = outputs * reader.layout.d
+        self.net = TableNet(reader, width, hidden, sees_mask=True, activation=activation, extra=feedback)
 
-    def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
-        return self.net(x, kept)  # type: ignore[no-any-return]
+    def forward(self, x: Tensor, kept: Tensor | None = None, answer: Tensor | None = None) -> Tensor:
+        found: Tensor = self.net(x, kept, answer)
+        return found if self.outputs == 1 else found.view(len(x), -1, self.outputs)

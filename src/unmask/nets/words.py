@@ -18,6 +18,7 @@ __all__ = [
     "WordNet",
     "WordSelector",
     "WordSet",
+    "answer_branch",
     "convolve",
     "place_features",
     "pool_max",
@@ -145,24 +146,40 @@ class SetHead(nn.Module):
 
 
 class WordSelector(nn.Module):
-    """L2X's explainer for words: a global branch over the whole text beside a local one, then one score a word."""
+    """L2X's explainer for words: a global branch over the whole text beside a local one, then one score a word.
 
-    def __init__(self, reader: Reader, width: int = 50, filters: int = 100) -> None:
+    Where `feedback`, the model's answer joins the global branch through three dense layers (MEED).
+    """
+
+    def __init__(
+        self, reader: Reader, width: int = 50, filters: int = 100, feedback: int = 0, outputs: int = 1
+    ) -> None:
         super().__init__()
-        self.reader = reader
+        self.reader, self.outputs = reader, outputs
         self.embedding = WordEmbedding(reader, width, sees_mask=True)
         self.first = nn.Conv1d(width, filters, 3, padding=1)
         self.overall = nn.Sequential(nn.Linear(filters, filters), nn.ReLU())
         self.local = nn.ModuleList(nn.Conv1d(filters, filters, 3, padding=1) for _ in range(2))
         self.drop = nn.Dropout(0.2)
-        self.mix = nn.Linear(2 * filters, filters)
-        self.score = nn.Linear(filters, 1)
+        self.mix = nn.Linear((3 if feedback else 2) * filters, filters)
+        self.score = nn.Linear(filters, outputs)
+        self.answer = answer_branch(feedback, filters) if feedback else None
 
-    def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, kept: Tensor | None = None, answer: Tensor | None = None) -> Tensor:
         valid = (x != END)[..., None]
         h = convolve(self.first, self.embedding(x, kept)) * valid
-        overall = self.overall(pool_max(h, x != END))[:, None].expand(-1, h.shape[1], -1)
+        overall = self.overall(pool_max(h, x != END))
+        if self.answer is not None:
+            overall = torch.cat([overall, self.answer(answer)], -1)
         for layer in self.local:
             h = convolve(layer, h) * valid  # type: ignore[arg-type]
-        mixed = self.mix(self.drop(torch.cat([overall, h], -1))).relu()
-        return self.score(mixed)[..., 0]  # type: ignore[no-any-return]
+        both = torch.cat([overall[:, None].expand(-1, h.shape[1], -1), h], -1)
+        found: Tensor = self.score(self.mix(self.drop(both)).relu())
+        return found[..., 0] if self.outputs == 1 else found
+
+
+def answer_branch(classes: int, width: int) -> nn.Sequential:
+    """MEED's way for the model's answer into a selector of texts: dense, then two dense layers with ReLU."""
+    return nn.Sequential(
+        nn.Linear(classes, width), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU()
+    )

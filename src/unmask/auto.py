@@ -1,0 +1,104 @@
+"""For people in a hurry: fit a few explainers, keep the best of those that do not smuggle.
+
+Best is who keeps the answer most often when only the kept units are shown (class-balanced FS-M on validation rows);
+among equals, who needs its units most (FU-M). Whoever the audit rejects on validation rows is out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from unmask import progress
+from unmask.audit import DECIDING
+from unmask.audit.subjects import Settings
+from unmask.audit.suite import run
+from unmask.errors import InputError, unknown
+from unmask.explainers import METHODS, make
+from unmask.models import Wrapped, bind
+from unmask.types import Dataset, Findings
+
+__all__ = ["CANDIDATES", "Comparison", "choose", "seeded"]
+
+CANDIDATES = ("integrated-gradients", "gradient-x-input", "mimic", "meed", "real-x")
+ROWS = 500  # validation rows on which they are compared
+TIE = 0.005  # of fs-m: less is noise, then fu-m decides
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Who was chosen, why, and the audit of all candidates on validation rows."""
+
+    chosen: str
+    why: str
+    findings: Findings
+
+    def value(self, name: str, check: str) -> float:
+        """A number of the audit."""
+        return next(r.value for r in self.findings.rows if (r.explanation, r.check) == (name, check))
+
+
+def choose(
+    model: Any,
+    data: Dataset,
+    k: int,
+    *,
+    removal: str | None = None,
+    seed: int = 0,
+    candidates: Sequence[str] = CANDIDATES,
+    say: Callable[[str], None] = progress.say,
+) -> Any:
+    """The best explainer, fitted; its attribute `comparison_` tells how the candidates did."""
+    wrapped = bind(model, data, removal)
+    names = _possible(candidates, wrapped)
+    fitted = {}
+    with progress.bar("candidates", len(names)) as step:
+        for name in names:
+            fitted[name] = seeded(make(name, k, removal), seed).fit(wrapped, data)
+            step(name)
+    settings = Settings(k=k, split="validation", n=_rows(data), removal=removal, seed=seed, checks=DECIDING)
+    findings = run(wrapped, data, fitted, settings)
+    comparison = _compared(findings, names)
+    say(f"auto: {comparison.why}")
+    best = fitted[comparison.chosen]
+    best.comparison_ = comparison
+    return best
+
+
+def seeded(explainer: Any, seed: int) -> Any:
+    """The same explainer with this seed, where it draws anything."""
+    if hasattr(explainer, "recipe"):
+        return replace(explainer, recipe=replace(explainer.recipe, seed=seed))
+    return replace(explainer, seed=seed) if hasattr(explainer, "seed") else explainer
+
+
+def _possible(candidates: Sequence[str], model: Wrapped) -> list[str]:
+    for name in candidates:
+        if name not in METHODS:
+            raise unknown("method", name, METHODS)
+    names = [name for name in candidates if model.module is not None or not METHODS[name].needs_gradients]
+    if not names:
+        raise InputError(f"{model.name} gives no gradients, and every candidate needs them; add 'mimic' or 'occlusion'")
+    return names
+
+
+def _rows(data: Dataset) -> int:
+    """At most half of the validation rows: judges stop on the others."""
+    return max(2, min(ROWS, len(data.validation) // 2))
+
+
+def _compared(findings: Findings, names: Sequence[str]) -> Comparison:
+    verdicts = {v.explanation: v.verdict for v in findings.verdicts}
+    draft = Comparison("", "", findings)
+    fair = [name for name in names if verdicts[name] != "reject"]
+    if not fair:
+        chosen = max(names, key=lambda name: draft.value(name, "reading"))
+        why = f"every candidate is rejected by the audit; {chosen} shows most to a neutral judge, but do not trust it"
+        return replace(draft, chosen=chosen, why=why)
+    best = max(draft.value(name, "fs-m") for name in fair)
+    close = [name for name in fair if draft.value(name, "fs-m") >= best - TIE]
+    chosen = min(close, key=lambda name: draft.value(name, "fu-m"))
+    out = [name for name in names if name not in fair]
+    why = f"{chosen}: the model keeps its answer in {draft.value(chosen, 'fs-m'):.0%} of the validation rows"
+    return replace(draft, chosen=chosen, why=why + (f"; rejected: {', '.join(out)}" if out else ""))

@@ -1,0 +1,131 @@
+"""Mimic: the approximator learns what the model says to what is shown.
+
+Approximators trained on (x_S, M(x)), the answer to the *full* row, reward a code in the choice of S. Here A learns from
+(x_S, M(x_S)), on the selector's own masks, so that a code is worth nothing unless the model itself answers to it:
+
+    step 1 (A):         min  CE(M(x_S), A(x * v)) + CE(M(x_rest), A(x * (1 - v)))     hard S and relaxed v of one draw
+    step 2 (selector):  min  CE(p, A(x * v)) + lam CE((1 - p) / (c - 1), A(x * (1 - v))) + mu CE(p, J(x * v))
+
+Three voices: the model on what is shown, the model on what is left out, and a neutral judge J that learned from random
+masks what the *values* tell. The model is only ever called on rows with units removed: a black box is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from unmask import nets, seeds
+from unmask.errors import InputError
+from unmask.explainers import cures, learned, saving
+from unmask.explainers.learned import Batch, Lesson
+from unmask.explainers.losses import flipped
+from unmask.explainers.pretraining import pretrain, random_masks
+from unmask.explainers.task import Task, clone
+from unmask.judge import Judge
+from unmask.masking import subsets
+from unmask.models import shown
+from unmask.training import Recipe, soft_cross_entropy
+from unmask.types import Dataset, rows_of
+
+__all__ = ["Mimic"]
+
+
+@dataclass
+class Mimic:
+    """`lam` weighs necessity, `mu` the neutral judge. For ablation: `target` "full" teaches A the answer to the full
+    row, as others do; `masks` "random" teaches it on random masks instead of the selector's own.
+    """
+
+    k: int
+    lam: float = 0.3
+    mu: float = 1.0
+    tau: float = 0.5
+    draw: Literal["k-hot", "soft-topk", "gumbel-topk", "noisy-logit-max"] = "k-hot"
+    target: Literal["shown", "full"] = "shown"
+    masks: Literal["own", "random"] = "own"
+    removal: str | None = None
+    feedback: bool = True
+    recipe: Recipe = Recipe(epochs=20, batch=64, rate=1e-3, patience=6)
+    device: str = "auto"
+    method: ClassVar[str] = "mimic"
+    cure: ClassVar[None] = None  # it needs none
+    readers: ClassVar[dict[str, str]] = {"approximator_": "kept"}
+    clone = clone
+    save = saving.save
+    explain = learned.explain
+
+    def __post_init__(self) -> None:
+        learned.check(self)
+        if not (self.lam >= 0 and self.mu >= 0):
+            raise InputError(f"lam and mu must not be negative, got {self.lam} and {self.mu}")
+        if self.target not in ("shown", "full") or self.masks not in ("own", "random"):
+            raise InputError(
+                f"target must be shown or full, masks own or random; got {self.target!r} and {self.masks!r}"
+            )
+
+    def build(self, task: Task) -> None:
+        self.selector_, self.approximator_ = learned.networks(self, task)
+
+    def fit(self, model: Any, data: Dataset) -> Mimic:
+        self._lesson = learned.lesson(self, model, data)
+        self.build(self._lesson.task)
+        self.judge_ = self._judge(self._lesson)
+        readings = cures.train(self, self._lesson, self._worth)
+        self.readings_ = {**readings, "hard-soft gap": self._gap(self._lesson)}
+        del self._lesson, self.judge_
+        return self
+
+    def _judge(self, lesson: Lesson) -> Judge | None:
+        """The neutral judge: another architecture than the audit's, and another seed."""
+        if not self.mu:
+            return None
+        seed = seeds.derive(self.recipe.seed, "neutral judge")
+        reader, classes = lesson.task.reader, len(lesson.task.classes)
+        net = nets.default(reader, classes, "small", sees_mask=True, activation="selu", seed=seed)
+        return pretrain(self, learned.placed(self, net), lesson, random_masks(self, sizes=True))
+
+    def _worth(self, found: Mapping[str, float]) -> float:
+        return found["fs-m"] - self.lam * found["fu-m"] + self.mu * found.get("judge", 0.0)
+
+    def reading(self, batch: Batch, v: Tensor) -> Tensor:
+        if self.masks == "random":
+            v = random_masks(self)(batch.valid, batch.rng)
+        hard = subsets.topk(v, self.k, batch.valid)
+        left = self._alike(batch, batch.valid & ~hard, batch.valid.to(v) - v)
+        return self._alike(batch, hard, v) + left
+
+    def _alike(self, batch: Batch, kept: Tensor, soft: Tensor) -> Tensor:
+        """A, shown the hard and the relaxed mask of one draw, should say what the model says to the hard one."""
+        said = self._said(batch, kept).to(soft)
+        hard, relaxed = (soft_cross_entropy(self.approximator_(batch.x, m), said) for m in (kept.to(soft), soft))
+        return (hard + relaxed) / 2
+
+    def _said(self, batch: Batch, kept: Tensor) -> Tensor:
+        if self.target == "full":
+            return batch.p
+        index, task = batch.index.cpu(), self._lesson.task  # type: ignore[union-attr]
+        return shown(task.ready(), task.removal, rows_of(self._lesson.train.raw, index), kept.cpu())
+
+    def choosing(self, batch: Batch, v: Tensor) -> Tensor:
+        loss = soft_cross_entropy(self.approximator_(batch.x, v), batch.p)
+        if self.lam:
+            left = self.approximator_(batch.x, batch.valid.to(v) - v)
+            loss = loss + self.lam * soft_cross_entropy(left, flipped(batch.p))
+        if self.judge_ is not None:
+            loss = loss + self.mu * soft_cross_entropy(self.judge_.net(batch.x, v), batch.p)
+        return loss
+
+    def _gap(self, lesson: Lesson) -> float:
+        """How differently A reads hard and relaxed masks of the same rows: mean total variation."""
+        part, rng = lesson.held, seeds.generator(self.recipe.seed, next(self.selector_.parameters()).device)
+        with torch.no_grad():
+            x, p, valid = (t[:256].to(rng.device) for t in (part.x, part.p, part.valid))
+            soft = learned.drawn(self, Batch(x, p, valid, rng))
+            hard = subsets.topk(soft, self.k, valid).to(soft)
+            a, b = (self.approximator_(x, mask).softmax(1) for mask in (soft, hard))
+        return round(float((a - b).abs().sum(1).mean() / 2), 4)

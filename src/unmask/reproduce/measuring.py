@@ -1,0 +1,155 @@
+"""One row of a table on one data set with one seed: fit, explain the test rows, measure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unmask import api, seeds
+from unmask.audit import DECIDING, function_of
+from unmask.audit.statistics import Bootstrap
+from unmask.audit.subjects import Settings, assemble
+from unmask.audit.suite import run
+from unmask.explainers import make
+from unmask.explainers.saving import load as load_explainer
+from unmask.masking.removals import make_removal
+from unmask.models import Wrapped, shown
+from unmask.reproduce.references import reference
+from unmask.reproduce.tables import CONTROLS, Scale, Table, made
+from unmask.types import Dataset, Explanation, Split
+
+__all__ = ["Trial", "audited", "kept_in", "measure"]
+
+SLOW = ("lime", "kernel-shap", "infd", "smoothgrad", "occlusion")  # ask the model about each row many times
+SLOW_ROWS = 200  # test rows for those
+COSTLY = ("fs-a", "fu-a", "sen", "sen-legacy")
+SENSED = 100  # test rows that are moved to measure their sensitivity
+AUDITED = 500  # test rows of an audit
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is to be measured: a row of a table, a seed, a scale."""
+
+    table: Table
+    row: str
+    seed: int
+    scale: Scale
+
+    @property
+    def key(self) -> str:
+        t = self.table
+        return f"{t.dataset} k={t.k} {t.removal} {self.scale} {self.row} seed={self.seed}"
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Those of the table that this row has; methods that ask the model row by row have no fresh networks."""
+        slow = (*COSTLY, "approximator")
+        return tuple(m for m in self.table.metrics if self.row not in SLOW or m not in slow)
+
+
+def measure(trial: Trial, cache: Path) -> dict[str, Any]:
+    """Value and interval of each metric in per cent, how the fit went, and seconds."""
+    started = time.perf_counter()
+    table, ref = trial.table, reference(trial.table, trial.seed, trial.scale, cache)
+    data, model = ref.data, ref.model
+    method, settings = made(trial.row, table.kind, trial.scale, trial.seed)
+    if method == "auto":
+        explainer = api.fit(model, data, table.k, method="auto", removal=table.removal, seed=trial.seed)
+    else:
+        explainer = make(method, table.k, table.removal, settings)
+        if hasattr(explainer, "seed"):
+            explainer = replace(explainer, seed=trial.seed)
+        explainer.fit(model, data)
+    if "reading" in table.metrics and trial.row not in CONTROLS:
+        explainer.save(kept_in(trial, cache))
+    fitted = time.perf_counter() - started
+    values = _cheap(trial, data, model, explainer) | _costly(trial, data, model, explainer)
+    return {
+        "key": trial.key,
+        "values": values,
+        "readings": getattr(explainer, "readings_", {}),
+        "model accuracy": model.details.get("test accuracy"),
+        "seconds": {"fit": round(fitted, 1), "all": round(time.perf_counter() - started, 1)},
+    }
+
+
+def audited(
+    table: Table, rows: Sequence[str], seed: int, scale: Scale, cache: Path
+) -> dict[str, dict[str, list[float]]]:
+    """Reading and share of fitted rows, all in one audit: one panel of judges reads them all, on rows of their own."""
+    ref = reference(table, seed, scale, cache)
+    given = {
+        row: load_explainer(kept_in(Trial(table, row, seed, scale), cache), model=ref.model)
+        for row in rows
+        if row not in CONTROLS
+    }
+    settings = Settings(k=table.k, n=AUDITED, removal=table.removal, seed=seed, checks=DECIDING)
+    findings = run(ref.model, ref.apart, given, settings)
+    return {
+        row: {
+            r.check: [round(100 * v, 2) for v in (r.value, r.low, r.high)]
+            for r in findings.rows
+            if r.explanation == row and r.check in ("reading", "encoding-share") and r.value == r.value
+        }
+        for row in rows
+    }
+
+
+def kept_in(trial: Trial, cache: Path) -> Path:
+    """Where the fitted explainer of a trial is kept."""
+    return cache / trial.key.replace(" ", "_")
+
+
+def _cheap(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict[str, list[float]]:
+    """FS-M, FU-M (with FS-M by class) and the approximator's agreement, on all test rows."""
+    test = _some(data.test, SLOW_ROWS, trial.seed) if trial.row in SLOW else data.test
+    removal = make_removal(trial.table.removal, data)
+    e: Explanation = explainer.explain(test.x)
+    target = model(test.x).argmax(1)
+    enough = _same(shown(model, removal, test.x, e.kept), target)
+    found = {"fs-m": enough, "fu-m": _same(shown(model, removal, test.x, e.valid & ~e.kept), target)}
+    for c in target.unique().tolist():
+        found[f"fs-m@class={data.classes[c]}"] = enough[target == c]
+    if e.approximated is not None:
+        found["approximator"] = (e.approximated == target).float()
+    return {name: _percent(values, trial.seed) for name, values in found.items()}
+
+
+def _costly(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict[str, list[float]]:
+    found = {}
+    groups = ((("fs-a", "fu-a"), data, len(data.test)), (("sen", "sen-legacy"), data, SENSED))
+    for names, rows, n in groups:
+        wanted = [name for name in names if name in trial.metrics]
+        if not wanted or (trial.row in ("random",) and "sen" in wanted):
+            continue
+        settings = Settings(k=trial.table.k, n=n, removal=trial.table.removal, seed=trial.seed, pool=len(data.train))
+        case = assemble(model, rows, {trial.row: explainer}, settings)
+        for name in wanted:
+            values = function_of(name)(case, case.subjects[0]).values
+            if not bool(values.isnan().all()):
+                found[name] = _percent(values, trial.seed)
+    return found
+
+
+def _some(split: Split, n: int, seed: int) -> Split:
+    rng = seeds.generator(seeds.derive(seed, "slow rows"))
+    return split.rows(torch.randperm(len(split), generator=rng)[:n].sort().values)
+
+
+def _same(answer: Tensor, target: Tensor) -> Tensor:
+    return (answer.argmax(1) == target).float()
+
+
+def _percent(values: Tensor, seed: int) -> list[float]:
+    return (
+        [round(100 * v, 2) for v in Bootstrap(len(values), seed).interval(values)]
+        if len(values)
+        else [float("nan")] * 3
+    )

@@ -1,0 +1,82 @@
+"""The data a table is made on, its model, and rows that only judges see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from unmask import api, nets, seeds
+from unmask.data import DATASETS, load
+from unmask.models import Wrapped, bind, wrap
+from unmask.reproduce.tables import Scale, Table
+from unmask.training import Recipe
+from unmask.types import Dataset
+
+__all__ = ["Reference", "reference"]
+
+SIZES: dict[tuple[str, Scale], tuple[int, int, int]] = {
+    ("words", "quick"): (1000, 250, 500),
+    ("words", "default"): (8000, 2000, 4000),
+    ("image", "quick"): (1000, 250, 500),
+    ("image", "default"): (4000, 1000, 2000),
+}  # train, validation, test
+JUDGES = (2000, 500)  # further training rows, for judges to learn from and to stop on
+RECIPES = {
+    "words": Recipe(epochs=5, batch=40, rate=1e-3),
+    "image": Recipe(epochs=12, batch=128, rate=1.0, optimizer="adadelta"),
+}  # of the explained models, as published; quick ones see their few rows more often
+QUICK_EPOCHS = 15
+
+
+@dataclass(frozen=True)
+class Reference:
+    """`data` is for explainers, `apart` has the same test rows but training and validation rows that no explainer saw.
+
+    Where a set has no rows to spare the two are the same.
+    """
+
+    data: Dataset
+    apart: Dataset
+    model: Wrapped
+
+
+@lru_cache(maxsize=1)
+def reference(table: Table, seed: int, scale: Scale, cache: Path) -> Reference:
+    """The data and the model that is explained; the model is trained once and kept in `cache`."""
+    data, apart = _rows(table, seed, scale)
+    path = cache / f"{table.dataset}-{table.removal}-{scale}-{seed}.safetensors"
+    if not path.exists():
+        recipe = replace(RECIPES[table.kind], seed=seed)
+        if scale == "quick":
+            recipe = replace(recipe, epochs=QUICK_EPOCHS)
+        module: Any = api.train_model(data, recipe=recipe, removal=table.removal).module
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_file({name: value.contiguous() for name, value in module.state_dict().items()}, path)
+    net = nets.default(nets.read(data, table.removal), len(data.classes), seed=seeds.derive(seed, "model"))
+    net.load_state_dict(load_file(path))
+    model = bind(wrap(net.eval(), removal=table.removal), data)
+    right = float((model(data.test.x).argmax(1) == data.test.y).float().mean())
+    return Reference(data, apart, replace(model, details={**model.details, "test accuracy": round(right, 4)}))
+
+
+def _rows(table: Table, seed: int, scale: Scale) -> tuple[Dataset, Dataset]:
+    if "rows" not in DATASETS[table.dataset].options:  # small sets are taken whole
+        data = load(table.dataset, seed=seed)
+        return data, data
+    options = {} if table.kind == "image" else {"truncate": "tail"}  # as published: the end of a review is kept
+    if scale == "paper":
+        whole = load(table.dataset, seed=seed, scale=scale, **options)
+        train = len(whole.train) - sum(JUDGES)
+    else:
+        train, validation, test = SIZES[table.kind, scale]
+        whole = load(table.dataset, seed=seed, rows=(train + sum(JUDGES), validation, test), **options)
+    order = torch.randperm(len(whole.train), generator=seeds.generator(seeds.derive(seed, "judges' rows")))
+    own, learn, stop = order.split([len(order) - sum(JUDGES), *JUDGES])
+    data = replace(whole, train=whole.train.rows(own.sort().values))
+    learned, stopped = (whole.train.rows(index.sort().values) for index in (learn, stop))
+    return data, replace(whole, train=learned, validation=stopped)

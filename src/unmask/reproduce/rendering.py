@@ -1,0 +1,79 @@
+"""Reproduced tables for people: in the terminal, and as a page of the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["as_markdown", "grid"]
+
+Line = Mapping[str, Any]
+
+
+def grid(result: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]]]]:
+    """(title, head, body) of each table: one line a row, for each metric ours with its interval and the paper's."""
+    tables = []
+    for name, dataset in dict.fromkeys((line["table"], line["dataset"]) for line in _every(result)):
+        lines = _folded([x for x in _every(result) if (x["table"], x["dataset"]) == (name, dataset)])
+        metrics = list(dict.fromkeys(x["metric"] for x in lines))
+        head = ["row", *(cell for m in metrics for cell in _heads(m, lines))]
+        body = []
+        for row in dict.fromkeys(x["row"] for x in lines):
+            found = {x["metric"]: x for x in lines if x["row"] == row}
+            body.append([row, *(cell for m in metrics for cell in _cells(m, found.get(m), lines))])
+        tables.append((f"Table {name}, {dataset}", head, body))
+    return tables
+
+
+def as_markdown(results: Sequence[Mapping[str, Any]]) -> str:
+    """All tables of all papers as one page."""
+    parts = [
+        "# Results",
+        "Made by `unmask reproduce render` from the files under `results/`; nothing here is typed in by hand. "
+        "Per cent. Ours with a 95% interval: over seeds where there are several, over test rows where there is one.",
+    ]
+    for result in results:
+        parts.append(f"## {result['title']}")
+        if result["absent"]:
+            parts.append(result["absent"])
+        for title, head, body in grid(result):
+            notes = {x["note"] for x in _every(result) if x["note"] and title.endswith(x["dataset"])}
+            parts += [f"### {title} ({result['scale']} scale)", *sorted(notes), _markdown(head, body)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _folded(lines: Sequence[Line]) -> list[Line]:
+    """Rates by class become one column, that of the class where it is lowest; the JSON has them all."""
+    kept: list[Line] = []
+    for row, metric in dict.fromkeys((x["row"], x["metric"].partition("@")[0]) for x in lines):
+        same = [x for x in lines if (x["row"], x["metric"].partition("@")[0]) == (row, metric)]
+        kept += [x for x in same if x["metric"] == metric]
+        parts = [x for x in same if x["metric"] != metric and x["here"] is not None]
+        if parts:
+            kept.append({**min(parts, key=lambda x: x["here"]), "metric": f"{metric} lowest class"})
+    return kept
+
+
+def _every(result: Mapping[str, Any]) -> list[Line]:
+    return [*result["controls"], *result["rows"]]
+
+
+def _heads(metric: str, lines: Iterable[Line]) -> list[str]:
+    return [metric, "paper"] if _published(metric, lines) else [metric]
+
+
+def _published(metric: str, lines: Iterable[Line]) -> bool:
+    return any(x["paper"] is not None for x in lines if x["metric"] == metric)
+
+
+def _cells(metric: str, line: Line | None, lines: Iterable[Line]) -> list[str]:
+    ours = "" if line is None or line["here"] is None else f"{line['here']:.1f} ({line['low']:.1f}–{line['high']:.1f})"
+    if not _published(metric, lines):
+        return [ours]
+    theirs = "" if line is None or line["paper"] is None else f"{line['paper']:.1f}"
+    return [ours, theirs]
+
+
+def _markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    rows = [head, ["---"] * len(head), *body]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

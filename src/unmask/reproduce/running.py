@@ -1,0 +1,238 @@
+"""Running a paper's tables: what is done is kept and not done again, two rows at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, cast
+
+from scipy import stats
+
+from unmask import progress
+from unmask.errors import InputError, unknown
+from unmask.reproduce import PAPERS, tables_of
+from unmask.reproduce.measuring import Trial, audited, measure
+from unmask.reproduce.references import reference
+from unmask.reproduce.tables import CONTROLS, QUICK, SCALES, Scale, Table
+from unmask.writing import add_line
+
+__all__ = ["Request", "run", "stored", "tables_so_far"]
+
+BETTER = {"fs-m": "higher", "fs-a": "higher", "approximator": "none", "model accuracy": "none"}
+QUICK_SETS = ("imdb", "fashion-pullover-shirt")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for: a paper, one of its tables or data sets, how large, how often, and where results are kept."""
+
+    paper: str
+    table: str | None = None
+    dataset: str | None = None
+    rows: tuple[str, ...] = ()
+    scale: Scale | str = "default"
+    seeds: int = 1
+    jobs: int = 2
+    folder: Path = Path("results")
+
+    def __post_init__(self) -> None:
+        if self.scale not in SCALES:
+            raise unknown("scale", str(self.scale), SCALES)
+
+    def tables(self) -> list[Table]:
+        every = tables_of(self.paper)
+        found = [t for t in every if self.table in (None, t.name) and self.dataset in (None, t.dataset)]
+        if self.scale == "quick" and self.dataset is None:
+            found = [t for t in found if t.dataset in QUICK_SETS and t.name != "2"] or found
+        if not found:
+            names = sorted({t.name for t in every})
+            if self.table is not None and self.table not in names:
+                raise InputError(f"{self.paper} has no table {self.table!r} here; there are: {', '.join(names)}")
+            raise unknown("data set", str(self.dataset), {t.dataset for t in every})
+        return found
+
+    def trials(self) -> list[Trial]:
+        """Every row of every table with every seed, rows that a claim rests on first."""
+        return [
+            Trial(table, row, seed, cast("Scale", self.scale))
+            for seed in range(self.seeds)
+            for table in self.tables()
+            for row in self.rows_of(table)
+        ]
+
+    def rows_of(self, table: Table) -> list[str]:
+        """The rows asked for, all of them where none is named; a quick run has the few that tell the story."""
+        if self.rows:
+            for row in self.rows:
+                if row not in table.rows:
+                    raise unknown("row", row, table.rows)
+            return list(self.rows)
+        return [row for row in table.rows if self.scale != "quick" or row in QUICK]
+
+
+def run(request: Request, say: Callable[[str], None] = progress.say) -> dict[str, Any]:
+    """Measure what is missing, then give the tables as in the JSON contract."""
+    started = time.perf_counter()
+    trials = request.trials()
+    done = stored(request.folder, trials)
+    missing = _unique(t for t in trials if not _complete(t, done))
+    say(f"{PAPERS[request.paper].title}: {len(trials)} rows, {len(missing)} to be measured")
+    with progress.bar(f"reproducing {request.paper}", len(missing)) as step:
+        for trial, result in _measured(missing, request):
+            add_line(_file(request.folder, trial), json.dumps({**result, "versions": _versions()}))
+            step(trial.key)
+    _judge(request, trials)
+    return _tables(request, stored(request.folder, trials), time.perf_counter() - started)
+
+
+def tables_so_far(request: Request) -> dict[str, Any]:
+    """The tables of what was measured before, without measuring anything."""
+    return _tables(request, stored(request.folder, request.trials()), 0.0)
+
+
+def stored(folder: Path, trials: Iterable[Trial]) -> dict[str, dict[str, Any]]:
+    """key -> result of all that was measured before; a later line adds to or replaces an earlier one."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted({_file(folder, trial) for trial in trials}):
+        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+            result = json.loads(line)
+            values = {**found.get(result["key"], {}).get("values", {}), **result["values"]}
+            found[result["key"]] = {**found.get(result["key"], {}), **result, "values": values}
+    return found
+
+
+def _file(folder: Path, trial: Trial) -> Path:
+    return folder / f"{trial.table.dataset}-{trial.scale}.jsonl"
+
+
+def _complete(trial: Trial, done: dict[str, dict[str, Any]]) -> bool:
+    return trial.key in done and not _open(trial, done[trial.key])
+
+
+def _open(trial: Trial, result: dict[str, Any]) -> list[str]:
+    """Metrics that this row should have and has not: those without a value anywhere do not count."""
+    costly = [m for m in trial.metrics if m in ("fs-a", "fu-a")]
+    return [m for m in costly if m not in result["values"]]
+
+
+def _unique(trials: Iterable[Trial]) -> list[Trial]:
+    """Each key once; of two tables the one with more metrics."""
+    best: dict[str, Trial] = {}
+    for trial in trials:
+        if trial.key not in best or len(trial.metrics) > len(best[trial.key].metrics):
+            best[trial.key] = trial
+    return list(best.values())
+
+
+def _measured(trials: Sequence[Trial], request: Request) -> Iterable[tuple[Trial, dict[str, Any]]]:
+    cache = request.folder / ".models"
+    if request.jobs == 1 or len(trials) < 2:
+        for trial in trials:
+            yield trial, measure(trial, cache)
+        return
+    for trial in {(t.table.dataset, t.seed): t for t in trials}.values():
+        reference(trial.table, trial.seed, trial.scale, cache)  # once, before two ask for it
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # each worker one thread
+    with ProcessPoolExecutor(request.jobs, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(measure, trial, cache): trial for trial in trials}
+        try:
+            for finished in as_completed(waiting):
+                yield waiting[finished], finished.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _judge(request: Request, trials: Sequence[Trial]) -> None:
+    """Tables with a reading: all their rows in one audit for each seed, where one of them has not been read yet."""
+    done = stored(request.folder, trials)
+    groups: dict[tuple[Table, int], list[Trial]] = {}
+    for trial in trials:
+        if "reading" in trial.table.metrics:
+            groups.setdefault((trial.table, trial.seed), []).append(trial)
+    for (table, seed), group in groups.items():
+        if all("reading" in done[trial.key]["values"] for trial in group):
+            continue
+        rows = [trial.row for trial in group]
+        found = audited(table, rows, seed, group[0].scale, request.folder / ".models")
+        for trial in group:
+            line = {"key": trial.key, "values": found[trial.row], "versions": _versions()}
+            add_line(_file(request.folder, trial), json.dumps(line))
+
+
+def _tables(request: Request, done: dict[str, dict[str, Any]], seconds: float) -> dict[str, Any]:
+    rows: list[dict[str, Any]] = []
+    controls: list[dict[str, Any]] = []
+    for table in request.tables():
+        for row in request.rows_of(table):
+            results = [
+                done.get(Trial(table, row, seed, cast("Scale", request.scale)).key) for seed in range(request.seeds)
+            ]
+            lines = _lines(table, row, [r for r in results if r is not None])
+            (controls if row in CONTROLS else rows).extend(lines)
+    return {
+        "paper": request.paper,
+        "title": PAPERS[request.paper].title,
+        "absent": PAPERS[request.paper].absent,
+        "quick": request.scale == "quick",
+        "scale": request.scale,
+        "rows": rows,
+        "controls": controls,
+        "seconds": round(seconds, 1),
+        "versions": _versions(),
+    }
+
+
+def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    lines = []
+    published = table.published.get(row, {})
+    if not results:
+        return []
+    names = {m: None for r in results for m in r["values"] if m.partition("@")[0] in table.metrics}
+    for metric in [*published, *(m for m in names if m not in published)]:
+        here = [r["values"][metric] for r in results if metric in r["values"]]
+        value, low, high = _summary(here)
+        lines.append(
+            {
+                "table": table.name,
+                "dataset": table.dataset,
+                "row": row,
+                "metric": metric,
+                "paper": published.get(metric),
+                "here": value,
+                "low": low,
+                "high": high,
+                "seeds": len(here),
+                "by_seed": [v[0] for v in here],
+                "better": BETTER.get(metric.partition("@")[0], "lower"),
+                "note": table.note,
+            }
+        )
+    return lines
+
+
+def _summary(found: Sequence[Sequence[float]]) -> tuple[float | None, float | None, float | None]:
+    """Mean with its interval: over seeds by t where there are several, over test rows where there is one."""
+    if not found:
+        return None, None, None
+    if len(found) == 1:
+        value, low, high = found[0]
+        return value, low, high
+    means = [value for value, _, _ in found]
+    mean = statistics.fmean(means)
+    half = float(stats.t.ppf(0.975, len(means) - 1)) * statistics.stdev(means) / len(means) ** 0.5
+    return round(mean, 2), round(mean - half, 2), round(mean + half, 2)
+
+
+def _versions() -> dict[str, str]:
+    names = ("unmask", "torch", "captum", "scikit-learn")
+    return {"python": platform.python_version(), **{name: version(name) for name in names}}

@@ -1,0 +1,101 @@
+"""What a table is: a data set as the paper uses it, rows of methods, and the published figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from unmask.training import Recipe
+
+__all__ = ["CONTROLS", "FORMS", "QUICK", "SCALES", "Form", "Kind", "Scale", "Table", "made"]
+
+Scale = Literal["quick", "default", "paper"]
+Kind = Literal["words", "image"]
+SCALES: tuple[Scale, ...] = ("quick", "default", "paper")
+CONTROLS = ("random", "first-k", "last-k")
+SIGNED = ("gradient", "gradient-x-input", "gradient-x-input-abs", "integrated-gradients")
+
+
+@dataclass(frozen=True)
+class Table:
+    """`published` holds row -> metric -> figure, in the paper's unit; rows without figures are ours."""
+
+    name: str
+    dataset: str
+    kind: Kind
+    k: int
+    removal: str
+    metrics: tuple[str, ...]
+    rows: tuple[str, ...]
+    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A row's method with the settings that make it, and those that differ by kind of data."""
+
+    method: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    words: Mapping[str, Any] = field(default_factory=dict)
+    image: Mapping[str, Any] = field(default_factory=dict)
+
+    def at(self, kind: Kind) -> dict[str, Any]:
+        return {**self.settings, **(self.words if kind == "words" else self.image)}
+
+
+_NO_AIL = {"unselected": "none"}
+_WEAK = {"weight": 1e-3}  # the paper's weight of the adversary for pixels, cross-entropy form
+
+FORMS: dict[str, Form] = {
+    **{name: Form(name) for name in (*CONTROLS, *SIGNED, "occlusion", "lime", "kernel-shap", "infd", "cxplain")},
+    **{name: Form(name) for name in ("invase", "real-x", "fastshap", "vibi", "smoothgrad", "auto")},
+    "l2x": Form("l2x", words={"approximator": "bag"}),
+    "l2x+feedback": Form("l2x", {"feedback": True}),
+    "l2x+feedback+pretraining": Form("l2x", {"feedback": True, "cure": "pretraining"}),
+    "l2x+feedback+weighting": Form("l2x", {"feedback": True, "cure": "weighting"}),
+    "l2x+feedback+weighting-shown": Form("l2x", {"feedback": True, "cure": "weighting-shown"}),
+    "meed": Form("meed", image=_WEAK),
+    "meed+swd": Form("meed", {"unselected": "swd"}),
+    "meed+noisy-logit-max": Form("meed", {"draw": "noisy-logit-max"}, image=_WEAK),
+    "meed+swd+noisy-logit-max": Form("meed", {"draw": "noisy-logit-max", "unselected": "swd"}),
+    "meed-without-output": Form("meed", {"feedback": False}, image=_WEAK),
+    "meed-without-ail": Form("meed", _NO_AIL),
+    "meed-without-prior": Form("meed", {"prior": False}, image=_WEAK),
+    "mimic": Form("mimic"),
+    "mimic+mu=0": Form("mimic", {"mu": 0.0}),
+    "mimic+mu=3": Form("mimic", {"mu": 3.0}),
+    "mimic+lam=0": Form("mimic", {"lam": 0.0}),
+    "mimic+full": Form("mimic", {"target": "full"}),
+    "mimic+random-masks": Form("mimic", {"masks": "random"}),
+    "mimic+gumbel-topk": Form("mimic", {"draw": "gumbel-topk"}),
+    "mimic-without-output": Form("mimic", {"feedback": False}),
+}
+
+QUICK = (*CONTROLS, "gradient", "gradient-x-input", "gradient-x-input-abs", "l2x", "l2x+feedback", "meed", "mimic")
+
+_EPOCHS: dict[tuple[str, Scale], int] = {
+    ("words", "quick"): 3,
+    ("words", "default"): 6,
+    ("words", "paper"): 20,
+    ("image", "quick"): 6,
+    ("image", "default"): 12,
+    ("image", "paper"): 12,
+}
+
+
+def made(row: str, kind: Kind, scale: Scale, seed: int) -> tuple[str, dict[str, Any]]:
+    """The method of a row and its settings, the recipe of the paper's kind of data among them where it learns.
+
+    Texts: RMSprop, batches of 32; pixels: Adadelta, batches of 128. The epoch is always chosen on validation rows.
+    """
+    form = FORMS[row]
+    settings = form.at(kind)
+    epochs = _EPOCHS[kind, scale]
+    if form.method in ("l2x", "meed", "vibi", "mimic", "invase", "real-x"):
+        if kind == "words":
+            settings["recipe"] = Recipe(epochs=epochs, batch=32, rate=1e-3, optimizer="rmsprop", seed=seed)
+        else:
+            settings["recipe"] = Recipe(epochs=epochs, batch=128, rate=1.0, optimizer="adadelta", seed=seed)
+    return form.method, settings

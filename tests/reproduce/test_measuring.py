@@ -1,0 +1,63 @@
+"""One row measured: the numbers are those of the definitions, and judges read all rows together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from unmask.explainers import make
+from unmask.models import shown
+from unmask.reproduce.measuring import Trial, audited, kept_in, measure
+from unmask.reproduce.references import reference
+from unmask.reproduce.tables import Table
+
+DIGITS = Table(
+    "t",
+    "digits",
+    "image",
+    8,
+    "zero",
+    ("fs-m", "fu-m", "fs-a", "approximator", "reading"),
+    ("random", "occlusion", "l2x"),
+)
+
+
+def test_keys_tell_trials_apart() -> None:
+    trials = [Trial(DIGITS, row, seed, "default") for row in ("random", "l2x") for seed in (0, 1)]
+    assert len({trial.key for trial in trials}) == 4
+    assert kept_in(trials[0], Path("there")).parent == Path("there")
+
+
+def test_methods_that_ask_row_by_row_have_no_fresh_networks() -> None:
+    assert "fs-a" in Trial(DIGITS, "l2x", 0, "default").metrics
+    assert "fs-a" not in Trial(DIGITS, "occlusion", 0, "default").metrics
+
+
+@pytest.mark.slow
+def test_a_row_is_measured_by_the_definitions(tmp_path: Path) -> None:
+    found = measure(Trial(DIGITS, "first-k", 0, "default"), tmp_path)
+    ref = reference(DIGITS, 0, "default", tmp_path)
+    explainer = make("first-k", 8, "zero").fit(ref.model, ref.data)
+    e = explainer.explain(ref.data.test.x)
+    same = shown(ref.model, explainer.task_.removal, ref.data.test.x, e.kept).argmax(1) == e.target
+    assert found["values"]["fs-m"][0] == pytest.approx(100 * float(same.float().mean()), abs=0.01)
+    low, high = found["values"]["fs-m"][1:]
+    assert low <= found["values"]["fs-m"][0] <= high
+    by_class = [v[0] for name, v in found["values"].items() if name.startswith("fs-m@class=")]
+    counts = torch.bincount(e.target, minlength=10).tolist()
+    whole = sum(v * n for v, n in zip(by_class, counts, strict=True)) / sum(counts)
+    assert whole == pytest.approx(found["values"]["fs-m"][0], abs=0.02)
+    assert 0 <= found["values"]["fs-a"][0] <= 100
+
+
+@pytest.mark.slow
+def test_all_rows_are_read_in_one_audit(tmp_path: Path) -> None:
+    ref = reference(DIGITS, 0, "default", tmp_path)
+    make("gradient-x-input", 8, "zero").fit(ref.model, ref.data).save(
+        kept_in(Trial(DIGITS, "gradient-x-input", 0, "default"), tmp_path)
+    )
+    found = audited(DIGITS, ["random", "gradient-x-input"], 0, "default", tmp_path)
+    assert set(found) == {"random", "gradient-x-input"}
+    assert found["gradient-x-input"]["reading"][0] > found["random"]["reading"][0]

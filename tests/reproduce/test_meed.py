@@ -1,0 +1,19 @@
+"""The figures of the paper, at places where a slip would show."""
+
+from __future__ import annotations
+
+from unmask.reproduce.meed import TABLES
+
+
+def test_figures_of_the_paper() -> None:
+    by_name = {table.name: table for table in TABLES}
+    assert by_name["1"].published["meed"] == {"fs-m": 98.48, "fu-m": 59.05, "fs-a": 98.70, "fu-a": 81.83}
+    assert by_name["2"].published["meed-without-ail"]["fs-m"] == 78.31
+    assert by_name["3"].published["l2x"]["fs-m"] == 91.38
+    assert by_name["4"].published["meed+swd"]["sen-legacy"] == 0.70
+    assert [by_name[name].k for name in "1234"] == [10, 10, 25, 64]
+
+
+def test_all_four_forms_of_meed_are_rows_of_table_4() -> None:
+    forms = {"meed", "meed+swd", "meed+noisy-logit-max", "meed+swd+noisy-logit-max"}
+    assert forms <= set(TABLES[-1].rows)

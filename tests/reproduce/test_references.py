@@ -1,0 +1,39 @@
+"""Data and model of a table: explainers and judges never share rows where there are enough."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from unmask.data import DATASETS, available
+from unmask.reproduce.references import reference
+from unmask.reproduce.tables import Table
+
+DIGITS = Table("t", "digits", "image", 8, "zero", ("fs-m",), ("random",))
+PIXELS = Table("t", "mnist-3-8", "image", 25, "zero", ("fs-m",), ("random",))
+
+
+@pytest.mark.slow
+def test_the_model_is_trained_once(tmp_path: Path) -> None:
+    first = reference(DIGITS, 0, "default", tmp_path)
+    stamp = [(path.name, path.stat().st_mtime_ns) for path in tmp_path.iterdir()]
+    reference.cache_clear()
+    again = reference(DIGITS, 0, "default", tmp_path)
+    assert [(path.name, path.stat().st_mtime_ns) for path in tmp_path.iterdir()] == stamp
+    assert torch.equal(first.model(first.data.test.x), again.model(again.data.test.x))
+    assert first.model.details["test accuracy"] > 0.9
+    assert first.apart is first.data  # a small set has no rows to spare
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(available("mnist-3-8") != "yes", reason="needs UNMASK_DATA with mnist")
+def test_judges_have_rows_of_their_own(tmp_path: Path) -> None:
+    found = reference(PIXELS, 0, "quick", tmp_path)
+    assert len(found.data.train) == 1000
+    assert (len(found.apart.train), len(found.apart.validation)) == (2000, 500)
+    own = {tuple(row) for row in found.data.train.x.flatten(1).int().tolist()}
+    others = {tuple(row) for row in found.apart.train.x.flatten(1).int().tolist()}
+    assert not own & others or DATASETS["mnist-3-8"].where != "mnist"
+    assert torch.equal(found.data.test.x, found.apart.test.x)
