@@ -55,13 +55,17 @@ def test_the_approximator_learns_what_the_model_says_to_what_is_shown(kind: str,
     explainer = Mimic(2, target=target, mu=0.0)
     batch, v = built(kind, explainer)
     ready, raw = explainer._lesson.task, rows_of(task(kind).train.x, batch.index)
-    want = torch.zeros(len(v))
+    want = torch.zeros(2, len(v))  # by the hard mask, by the relaxed one
     for hard, soft in sides(batch, v, 2):
         said = batch.p if target == "full" else shown(model(kind), ready.removal, raw, hard)
-        for mask in (hard.float(), soft):
-            q = explainer.approximator_(batch.x, mask).log_softmax(1)
-            want -= (said * q).sum(1) / 2
-    torch.testing.assert_close(explainer.reading(batch, v), want, atol=1e-5, rtol=1e-4)
+        for way, mask in enumerate((hard.float(), soft)):
+            want[way] -= (said * explainer.approximator_(batch.x, mask).log_softmax(1)).sum(1)
+    apart = (explainer.reading(batch, v) - want).abs()
+    assert bool((apart.amin(0) < 1e-4).all()), "a row is read by one of the two masks, on both sides"
+    told_apart = (want[0] - want[1]).abs() > 1e-3
+    if bool(told_apart.any()):
+        ways = apart.argmin(0)[told_apart]
+        assert int(told_apart.sum()) < 6 or set(ways.tolist()) == {0, 1}
 
 
 @pytest.mark.parametrize("kind", KINDS)

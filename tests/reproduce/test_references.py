@@ -11,7 +11,7 @@ from unmask.data import DATASETS, available
 from unmask.reproduce.references import reference
 from unmask.reproduce.tables import Table
 
-DIGITS = Table("t", "digits", "image", 8, "zero", ("fs-m",), ("random",))
+DIGITS = Table("t", "digits", "image", 8, "zero", ("fs-m",), ("random",), small=True)
 PIXELS = Table("t", "mnist-3-8", "image", 25, "zero", ("fs-m",), ("random",))
 
 

@@ -8,6 +8,9 @@ from unmask.explainers import METHODS, make
 from unmask.reproduce import PAPERS, tables_of
 from unmask.reproduce.tables import CONTROLS, FORMS, QUICK, SCALES, Table, made
 
+WORDS = Table("t", "imdb", "words", 10, "pad", ("fs-m",), ("meed",))
+PIXELS = Table("t", "mnist-3-8", "image", 25, "zero", ("fs-m",), ("meed",))
+SMALL = Table("t", "digits", "image", 8, "zero", ("fs-m",), ("meed",), small=True)
 EVERY = [(paper, table) for paper in PAPERS for table in tables_of(paper)]
 
 
@@ -28,10 +31,10 @@ def test_tables_of_papers_have_their_controls(paper: str, table: Table) -> None:
 
 
 @pytest.mark.parametrize("row", sorted(FORMS))
-@pytest.mark.parametrize("kind", ["words", "image"])
-def test_every_form_is_a_method_with_settings_it_knows(row: str, kind: str) -> None:
+@pytest.mark.parametrize("table", [WORDS, PIXELS, SMALL], ids=["words", "pixels", "small"])
+def test_every_form_is_a_method_with_settings_it_knows(row: str, table: Table) -> None:
     for scale in SCALES:
-        method, settings = made(row, kind, scale, 3)  # type: ignore[arg-type]
+        method, settings = made(row, table, scale, 3)
         if method == "auto":
             continue
         assert method in METHODS
@@ -40,10 +43,11 @@ def test_every_form_is_a_method_with_settings_it_knows(row: str, kind: str) -> N
 
 
 def test_learned_rows_take_the_seed_and_the_published_optimizer() -> None:
-    for kind, optimizer in (("words", "rmsprop"), ("image", "adadelta")):
-        recipe = made("meed", kind, "default", 7)[1]["recipe"]  # type: ignore[arg-type]
+    for table, optimizer in ((WORDS, "rmsprop"), (PIXELS, "adadelta"), (SMALL, "adam")):
+        recipe = made("meed", table, "default", 7)[1]["recipe"]
         assert (recipe.seed, recipe.optimizer) == (7, optimizer)
-    assert made("meed", "words", "quick", 0)[1]["recipe"].epochs < made("meed", "words", "paper", 0)[1]["recipe"].epochs
+    quick, paper = (made("meed", WORDS, scale, 0)[1]["recipe"].epochs for scale in ("quick", "paper"))
+    assert quick < paper
 
 
 def test_a_quick_run_tells_the_story() -> None:

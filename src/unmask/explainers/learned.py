@@ -97,10 +97,12 @@ def check(explainer: Any) -> None:
         raise InputError(f"cure must be None or one of {', '.join(CURES)}, got {explainer.cure!r}")
 
 
-def networks(explainer: Any, task: Task) -> tuple[nn.Module, nn.Module]:
+def networks(explainer: Any, task: Task, context: int = 0) -> tuple[nn.Module, nn.Module]:
     """Selector and approximator of the default architecture, their weights drawn from the recipe's seed."""
     seed, fed = seeds.derive(explainer.recipe.seed, "selector"), len(task.classes) if explainer.feedback else 0
-    selector = nets.selector(task.reader, activation=getattr(explainer, "activation", "relu"), feedback=fed, seed=seed)
+    selector = nets.selector(
+        task.reader, activation=getattr(explainer, "activation", "relu"), feedback=fed, context=context, seed=seed
+    )
     return placed(explainer, selector), placed(explainer, reader_net(explainer, task, "approximator"))
 
 

@@ -34,6 +34,8 @@ from unmask.types import Dataset, rows_of
 
 __all__ = ["Mimic"]
 
+CONTEXT = 64  # features of the whole image that the selector reads
+
 
 @dataclass
 class Mimic:
@@ -45,12 +47,12 @@ class Mimic:
     lam: float = 0.3
     mu: float = 1.0
     tau: float = 0.5
-    draw: Literal["k-hot", "soft-topk", "gumbel-topk", "noisy-logit-max"] = "k-hot"
+    draw: Literal["k-hot", "soft-topk", "gumbel-topk", "noisy-logit-max"] = "soft-topk"
     target: Literal["shown", "full"] = "shown"
     masks: Literal["own", "random"] = "own"
     removal: str | None = None
     feedback: bool = True
-    recipe: Recipe = Recipe(epochs=20, batch=64, rate=1e-3, patience=6)
+    recipe: Recipe = Recipe(epochs=40, batch=64, rate=1e-3, patience=8)
     device: str = "auto"
     method: ClassVar[str] = "mimic"
     cure: ClassVar[None] = None  # it needs none
@@ -69,7 +71,7 @@ class Mimic:
             )
 
     def build(self, task: Task) -> None:
-        self.selector_, self.approximator_ = learned.networks(self, task)
+        self.selector_, self.approximator_ = learned.networks(self, task, context=CONTEXT)
 
     def fit(self, model: Any, data: Dataset) -> Mimic:
         self._lesson = learned.lesson(self, model, data)
@@ -93,23 +95,23 @@ class Mimic:
         return found["fs-m"] - self.lam * found["fu-m"] + self.mu * found.get("judge", 0.0)
 
     def reading(self, batch: Batch, v: Tensor) -> Tensor:
+        """A, shown the relaxed mask of a draw or (every other row, by chance) the hard one, should answer to it as the
+        model answers to the hard one; the same for what both leave out.
+        """
         if self.masks == "random":
             v = random_masks(self)(batch.valid, batch.rng)
         hard = subsets.topk(v, self.k, batch.valid)
-        left = self._alike(batch, batch.valid & ~hard, batch.valid.to(v) - v)
-        return self._alike(batch, hard, v) + left
-
-    def _alike(self, batch: Batch, kept: Tensor, soft: Tensor) -> Tensor:
-        """A, shown the hard and the relaxed mask of one draw, should say what the model says to the hard one."""
-        said = self._said(batch, kept).to(soft)
-        hard, relaxed = (soft_cross_entropy(self.approximator_(batch.x, m), said) for m in (kept.to(soft), soft))
-        return (hard + relaxed) / 2
+        coin = torch.rand(len(v), 1, generator=batch.rng, device=batch.rng.device).to(v.device) < 0.5
+        shown_to_a = torch.where(coin, hard.to(v), v)
+        kept = soft_cross_entropy(self.approximator_(batch.x, shown_to_a), self._said(batch, hard))
+        rest = self.approximator_(batch.x, batch.valid.to(v) - shown_to_a)
+        return kept + soft_cross_entropy(rest, self._said(batch, batch.valid & ~hard))
 
     def _said(self, batch: Batch, kept: Tensor) -> Tensor:
         if self.target == "full":
             return batch.p
         index, task = batch.index.cpu(), self._lesson.task  # type: ignore[union-attr]
-        return shown(task.ready(), task.removal, rows_of(self._lesson.train.raw, index), kept.cpu())
+        return shown(task.ready(), task.removal, rows_of(self._lesson.train.raw, index), kept.cpu()).to(batch.p)
 
     def choosing(self, batch: Batch, v: Tensor) -> Tensor:
         loss = soft_cross_entropy(self.approximator_(batch.x, v), batch.p)

@@ -47,12 +47,18 @@ def default(
 
 
 def selector(
-    reader: Reader, *, activation: Activation = "relu", feedback: int = 0, outputs: int = 1, seed: int = 0
+    reader: Reader,
+    *,
+    activation: Activation = "relu",
+    feedback: int = 0,
+    outputs: int = 1,
+    context: int = 0,
+    seed: int = 0,
 ) -> nn.Module:
     """A network `net(x, kept, answer) -> (n, d)` that gives each unit a score, its weights drawn from `seed`.
 
     With `feedback` classes it also reads the model's answer (n, feedback); with more than one of `outputs` the scores
-    are (n, d, outputs).
+    are (n, d, outputs). `context` lets the one for images see all of the image; the others do anyway.
     """
     kind = reader.layout.kind
     with seeds.seeded(seed):
@@ -60,7 +66,7 @@ def selector(
             way = ACTIVATIONS[activation]
             return TableSelector(reader, activation=way, feedback=feedback, outputs=outputs)
         if kind == "image":
-            return PixelSelector(reader, feedback=feedback, outputs=outputs)
+            return PixelSelector(reader, feedback=feedback, outputs=outputs, context=context)
         if kind == "words":
             return WordSelector(reader, feedback=feedback, outputs=outputs)
         return SentenceSelector(reader, feedback=feedback, outputs=outputs)

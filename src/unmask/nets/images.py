@@ -47,14 +47,15 @@ class PixelNet(nn.Module):
 class PixelSelector(nn.Module):
     """Scores for pixels or patches: Conv 32 - Conv 64 - Conv 1, 3 x 3, same size, averaged over each unit's pixels.
 
-    Where `feedback`, the model's answer is one more channel, a dense layer of it (MEED).
+    Where `feedback`, the model's answer is one more channel, a dense layer of it (MEED). With `context`, that channel
+    also reads the whole image through so many dense features: convolutions alone see seven pixels far.
     """
 
     centre: Tensor
     scale: Tensor
     area: Tensor
 
-    def __init__(self, reader: Reader, width: int = 32, feedback: int = 0, outputs: int = 1) -> None:
+    def __init__(self, reader: Reader, width: int = 32, feedback: int = 0, outputs: int = 1, context: int = 0) -> None:
         super().__init__()
         self.reader, self.outputs = reader, outputs
         self.register_buffer("centre", reader.centre.clone())
@@ -62,18 +63,22 @@ class PixelSelector(nn.Module):
         self.register_buffer("area", torch.bincount(torch.tensor(reader.layout.owner), minlength=reader.layout.d))
         channels, height, side = reader.layout.shape
         self.net = nn.Sequential(
-            nn.Conv2d(channels + 1 + bool(feedback), width, 3, padding=1),
+            nn.Conv2d(channels + 1 + bool(feedback + context), width, 3, padding=1),
             nn.ReLU(),
             nn.Conv2d(width, 2 * width, 3, padding=1),
             nn.ReLU(),
             nn.Conv2d(2 * width, outputs, 3, padding=1),
         )
-        self.answer = nn.Linear(feedback, height * side) if feedback else None
+        self.answer = nn.Linear(feedback + context, height * side) if feedback + context else None
+        self.context = nn.Linear((channels + 1) * height * side, context) if context else None
 
     def forward(self, x: Tensor, kept: Tensor | None = None, answer: Tensor | None = None) -> Tensor:
         z = _with_mask(standard(x, self.reader, self.centre, self.scale, kept), self.reader, kept)
         if self.answer is not None:
-            z = torch.cat([z, self.answer(answer).view(len(z), 1, *z.shape[2:])], 1)
+            given = [] if answer is None else [answer]
+            if self.context is not None:
+                given.append(self.context(z.flatten(1)).relu())
+            z = torch.cat([z, self.answer(torch.cat(given, 1)).view(len(z), 1, *z.shape[2:])], 1)
         maps = self.net(z)
         found = self.reader.layout.gather(maps.flatten(0, 1)[:, None]) / self.area  # (n * outputs, d)
         return found if self.outputs == 1 else found.view(len(x), self.outputs, -1).transpose(1, 2)

@@ -59,7 +59,7 @@ def measure(trial: Trial, cache: Path) -> dict[str, Any]:
     started = time.perf_counter()
     table, ref = trial.table, reference(trial.table, trial.seed, trial.scale, cache)
     data, model = ref.data, ref.model
-    method, settings = made(trial.row, table.kind, trial.scale, trial.seed)
+    method, settings = made(trial.row, table, trial.scale, trial.seed)
     if method == "auto":
         explainer = api.fit(model, data, table.k, method="auto", removal=table.removal, seed=trial.seed)
     else:

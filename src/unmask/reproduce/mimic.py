@@ -15,16 +15,17 @@ ABLATION = (
     "mimic+lam=0",
     "mimic+full",
     "mimic+random-masks",
+    "mimic+k-hot",
     "mimic+gumbel-topk",
     "mimic-without-output",
     "real-x",
 )
 
 TABLES = (
-    Table("front", "digits", "image", 8, "zero", METRICS, (*RIVALS, "mimic+mu=3")),
+    Table("front", "digits", "image", 8, "zero", METRICS, (*RIVALS, "mimic+mu=3"), small=True),
     Table("front", "mnist-3-8", "image", 25, "zero", METRICS, RIVALS),
     Table("front", "fashion-pullover-shirt", "image", 64, "zero", METRICS, RIVALS),
     Table("front-mean", "fashion-pullover-shirt", "image", 64, "mean", METRICS, RIVALS),
     Table("front", "imdb", "words", 10, "pad", METRICS, RIVALS),
-    Table("ablation", "digits", "image", 8, "zero", METRICS, ABLATION),
+    Table("ablation", "digits", "image", 8, "zero", METRICS, ABLATION, small=True),
 )
