@@ -100,17 +100,15 @@ def check(explainer: Any) -> None:
 def networks(explainer: Any, task: Task, context: int = 0) -> tuple[nn.Module, nn.Module]:
     """Selector and approximator of the default architecture, their weights drawn from the recipe's seed."""
     seed, fed = seeds.derive(explainer.recipe.seed, "selector"), len(task.classes) if explainer.feedback else 0
-    selector = nets.selector(
-        task.reader, activation=getattr(explainer, "activation", "relu"), feedback=fed, context=context, seed=seed
-    )
+    way: Any = getattr(explainer, "activation", "relu")
+    selector = nets.selector(task.reader, activation=way, feedback=fed, context=context, seed=seed)
     return placed(explainer, selector), placed(explainer, reader_net(explainer, task, "approximator"))
 
 
 def reader_net(explainer: Any, task: Task, name: str) -> nn.Module:
     """A maskable network of the default architecture, its weights drawn under its name."""
-    seed = seeds.derive(explainer.recipe.seed, name)
-    activation: Any = getattr(explainer, "activation", "relu")
-    return nets.default(task.reader, len(task.classes), activation=activation, seed=seed)
+    way: Any = getattr(explainer, "activation", "relu")
+    return nets.default(task.reader, len(task.classes), activation=way, seed=seeds.derive(explainer.recipe.seed, name))
 
 
 def placed(explainer: Any, net: nn.Module) -> nn.Module:
