@@ -12,6 +12,7 @@ def test_figures_of_the_paper() -> None:
     assert by_name["3"].published["l2x"]["fs-m"] == 91.38
     assert by_name["4"].published["meed+swd"]["sen-legacy"] == 0.70
     assert [by_name[name].k for name in "1234"] == [10, 10, 25, 64]
+    assert by_name["sanity"].published["meed"] == {"randomized-model": 9.39, "permuted-labels": 10.25}
 
 
 def test_all_four_forms_of_meed_are_rows_of_table_4() -> None:

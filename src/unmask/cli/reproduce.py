@@ -12,8 +12,9 @@ from rich.table import Table
 
 from unmask import progress
 from unmask.reproduce import PAPERS, tables_of
+from unmask.reproduce.pictures import curves, front
 from unmask.reproduce.rendering import as_markdown, grid
-from unmask.reproduce.running import Request, run, tables_so_far
+from unmask.reproduce.running import Request, run, tables_so_far, warm_start
 from unmask.writing import write_text
 
 __all__ = ["paper_rows", "render_step", "reproduce_step"]
@@ -40,9 +41,18 @@ def reproduce_step(request: Request, out: Path | None) -> None:
 
 
 def render_step(folder: Path, out: Path, scale: str, seeds: int) -> None:
-    """All that was measured so far, as a page."""
-    found = [tables_so_far(Request(paper, scale=scale, seeds=seeds, folder=folder)) for paper in PAPERS]
-    write_text(out, as_markdown([result for result in found if result["rows"]]))
+    """All that was measured so far, as a page with its pictures beside it."""
+    asked = {paper: Request(paper, scale=scale, seeds=seeds, folder=folder) for paper in PAPERS}
+    found = {paper: result for paper, request in asked.items() if (result := tables_so_far(request))["rows"]}
+    pictures = {}
+    if any(line["metric"] == "reading" for line in found.get("mimic", {"rows": ()})["rows"]):
+        pictures["front.svg"] = front(found["mimic"])
+    curve = warm_start(asked["meed"])
+    if len(curve) > 1:
+        pictures["warm-start.svg"] = curves(curve, "MEED on imdb with and without the gradient prior")
+    for name, drawn in pictures.items():
+        write_text(out.parent / name, drawn)
+    write_text(out, as_markdown(list(found.values()), list(pictures)))
     progress.say(f"wrote {out}")
 
 

@@ -49,7 +49,7 @@ def train(
     steps = explainer.recipe.steps(len(lesson.train.x))
     game = players(explainer, neutral, steps, together)
     explainer.history_ = minimize(game, lesson.train.rows, explainer.recipe, score=watch, title=explainer.method)
-    explainer.task_ = lesson.task
+    explainer.task_, explainer.curve_ = lesson.task, watch.curve
     return watch.finish() if neutral is None else {**watch.finish(), "weights": neutral.health()}
 
 

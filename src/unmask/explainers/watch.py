@@ -59,7 +59,7 @@ class Watch:
     lesson: Lesson
     worth: Callable[[Mapping[str, float]], float]
     voice: Callable[[str], None] = progress.say
-    epochs: int = 0
+    curve: list[dict[str, float]] = field(default_factory=list)  # the readings of each epoch
     said: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -69,8 +69,8 @@ class Watch:
 
     def __call__(self) -> tuple[float, str]:
         found = self.readings()
-        self.epochs += 1
-        if self.epochs >= PATIENT:
+        self.curve.append(found)
+        if len(self.curve) >= PATIENT:
             self._say(found)
         return self.worth(found), f"model {found['fs-m']:.0%} from what is kept, {found['fu-m']:.0%} from the rest"
 

@@ -28,7 +28,8 @@ __all__ = ["Trial", "audited", "kept_in", "measure"]
 
 SLOW = ("lime", "kernel-shap", "infd", "smoothgrad", "occlusion")  # ask the model about each row many times
 SLOW_ROWS = 200  # test rows for those
-COSTLY = ("fs-a", "fu-a", "sen", "sen-legacy")
+SANITY = ("randomized-model", "permuted-labels")
+COSTLY = ("fs-a", "fu-a", "sen", "sen-legacy", *SANITY)
 SENSED = 100  # test rows that are moved to measure their sensitivity
 AUDITED = 500  # test rows of an audit
 
@@ -75,6 +76,7 @@ def measure(trial: Trial, cache: Path) -> dict[str, Any]:
         "key": trial.key,
         "values": values,
         "readings": getattr(explainer, "readings_", {}),
+        "curve": [round(100 * found["fs-m"], 2) for found in getattr(explainer, "curve_", ())],
         "model accuracy": model.details.get("test accuracy"),
         "seconds": {"fit": round(fitted, 1), "all": round(time.perf_counter() - started, 1)},
     }
@@ -123,14 +125,15 @@ def _cheap(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict[
 
 
 def _costly(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict[str, list[float]]:
+    """What trains or explains much more than the row itself, each on as many test rows as it can bear."""
     found = {}
-    groups = ((("fs-a", "fu-a"), data, len(data.test)), (("sen", "sen-legacy"), data, SENSED))
-    for names, rows, n in groups:
+    groups = {("fs-a", "fu-a"): len(data.test), ("sen", "sen-legacy"): SENSED, SANITY: AUDITED}
+    for names, n in groups.items():
         wanted = [name for name in names if name in trial.metrics]
-        if not wanted or (trial.row in ("random",) and "sen" in wanted):
+        if not wanted:
             continue
         settings = Settings(k=trial.table.k, n=n, removal=trial.table.removal, seed=trial.seed, pool=len(data.train))
-        case = assemble(model, rows, {trial.row: explainer}, settings)
+        case = assemble(model, data, {trial.row: explainer}, settings)
         for name in wanted:
             values = function_of(name)(case, case.subjects[0]).values
             if not bool(values.isnan().all()):

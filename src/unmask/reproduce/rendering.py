@@ -25,13 +25,14 @@ def grid(result: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]
     return tables
 
 
-def as_markdown(results: Sequence[Mapping[str, Any]]) -> str:
-    """All tables of all papers as one page."""
+def as_markdown(results: Sequence[Mapping[str, Any]], pictures: Sequence[str] = ()) -> str:
+    """All tables of all papers as one page; `pictures` are files beside it."""
     parts = [
         "# Results",
         "Made by `unmask reproduce render` from the files under `results/`; nothing here is typed in by hand. "
         "Per cent. Ours with a 95% interval: over seeds where there are several, over test rows where there is one.",
     ]
+    parts += [f"![{name.removesuffix('.svg')}]({name})" for name in pictures]
     for result in results:
         parts.append(f"## {result['title']}")
         if result["absent"]:

@@ -25,7 +25,7 @@ from unmask.reproduce.references import reference
 from unmask.reproduce.tables import CONTROLS, QUICK, SCALES, Scale, Table
 from unmask.writing import add_line
 
-__all__ = ["Request", "run", "stored", "tables_so_far"]
+__all__ = ["Request", "run", "stored", "tables_so_far", "warm_start"]
 
 BETTER = {"fs-m": "higher", "fs-a": "higher", "approximator": "none", "model accuracy": "none"}
 QUICK_SETS = ("imdb", "fashion-pullover-shirt")
@@ -52,7 +52,7 @@ class Request:
         every = tables_of(self.paper)
         found = [t for t in every if self.table in (None, t.name) and self.dataset in (None, t.dataset)]
         if self.scale == "quick" and self.dataset is None:
-            found = [t for t in found if t.dataset in QUICK_SETS and t.name != "2"] or found
+            found = [t for t in found if t.dataset in QUICK_SETS and t.name not in ("2", "sanity")] or found
         if not found:
             names = sorted({t.name for t in every})
             if self.table is not None and self.table not in names:
@@ -99,6 +99,14 @@ def tables_so_far(request: Request) -> dict[str, Any]:
     return _tables(request, stored(request.folder, request.trials()), 0.0)
 
 
+def warm_start(request: Request) -> dict[str, list[float]]:
+    """Figure 3 of MEED: validation FS-M by epoch on imdb, with and without the prior, where both were measured."""
+    rows = ("meed", "meed-without-prior")
+    trials = [t for t in request.trials() if t.table.name == "2" and t.row in rows and t.seed == 0]
+    done = stored(request.folder, trials)
+    return {t.row: done[t.key]["curve"] for t in trials if done.get(t.key, {}).get("curve")}
+
+
 def stored(folder: Path, trials: Iterable[Trial]) -> dict[str, dict[str, Any]]:
     """key -> result of all that was measured before; a later line adds to or replaces an earlier one."""
     found: dict[str, dict[str, Any]] = {}
@@ -120,7 +128,7 @@ def _complete(trial: Trial, done: dict[str, dict[str, Any]]) -> bool:
 
 def _open(trial: Trial, result: dict[str, Any]) -> list[str]:
     """Metrics that this row should have and has not: those without a value anywhere do not count."""
-    costly = [m for m in trial.metrics if m in ("fs-a", "fu-a")]
+    costly = [m for m in trial.metrics if m in ("fs-a", "fu-a", "randomized-model")]
     return [m for m in costly if m not in result["values"]]
 
 

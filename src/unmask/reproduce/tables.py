@@ -79,8 +79,8 @@ QUICK = (*CONTROLS, "gradient", "gradient-x-input", "gradient-x-input-abs", "l2x
 
 LEARNED = ("l2x", "meed", "vibi", "mimic", "invase", "real-x")
 _EPOCHS: dict[tuple[str, Scale], int] = {
-    ("words", "quick"): 3,
-    ("words", "default"): 6,
+    ("words", "quick"): 4,
+    ("words", "default"): 3,
     ("words", "paper"): 20,
     ("image", "quick"): 6,
     ("image", "default"): 12,

@@ -1,0 +1,84 @@
+"""Pictures of what was reproduced: the front between FS-M and the reading, and learning curves."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["curves", "front"]
+
+Line = Mapping[str, Any]
+OURS, CONTROL, OTHER = "#0b5cad", "#8a8a8a", "#c2571a"
+
+
+def front(result: Mapping[str, Any]) -> str:
+    """SVG, one panel for each table that has a reading: what sways the model against what the shown values tell.
+
+    Upper right is best. A method far right but low convinces the model by something that a neutral reader cannot see.
+    """
+    lines = [*result["rows"], *result["controls"]]
+    read = [x for x in lines if x["metric"] == "reading" and x["here"] is not None]
+    panels = list(dict.fromkeys((x["table"], x["dataset"]) for x in read))
+    figure, axes = _figure(len(panels))
+    for axis, (table, dataset) in zip(axes, panels, strict=True):
+        for x in read:
+            if (x["table"], x["dataset"]) != (table, dataset):
+                continue
+            enough = _find(lines, x, "fs-m")
+            if enough is not None:
+                _point(axis, x["row"], enough, x)
+        axis.set_title(f"{dataset} ({table})", fontsize=10)
+        axis.set_xlabel("FS-M, %")
+    axes[0].set_ylabel("reading of neutral judges, %")
+    return _svg(figure)
+
+
+def curves(named: Mapping[str, Sequence[float]], title: str) -> str:
+    """SVG of validation FS-M by epoch, one line for each row."""
+    figure, (axis,) = _figure(1)
+    for (name, values), style in zip(named.items(), ("-", "--", ":", "-."), strict=False):
+        axis.plot(range(1, 1 + len(values)), values, style, label=name, color=OURS)
+    axis.set_title(title, fontsize=10)
+    axis.set_xlabel("epoch")
+    axis.set_ylabel("FS-M on validation rows, %")
+    axis.legend(frameon=False, fontsize=8)
+    return _svg(figure)
+
+
+def _find(lines: Sequence[Line], like: Line, metric: str) -> Line | None:
+    same = ("table", "dataset", "row")
+    found = (x for x in lines if x["metric"] == metric and all(x[key] == like[key] for key in same))
+    return next((x for x in found if x["here"] is not None), None)
+
+
+def _point(axis: Any, row: str, x: Line, y: Line) -> None:
+    colour = OURS if row.startswith("mimic") else CONTROL if row in ("random", "first-k", "last-k") else OTHER
+    spread = {"xerr": _arms(x), "yerr": _arms(y)}
+    axis.errorbar([x["here"]], [y["here"]], fmt="o", color=colour, markersize=5, elinewidth=0.8, **spread)
+    axis.annotate(row, (x["here"], y["here"]), xytext=(5, 4), textcoords="offset points", fontsize=7.5, color=colour)
+
+
+def _arms(line: Line) -> list[list[float]]:
+    return [[max(0.0, line["here"] - line["low"])], [max(0.0, line["high"] - line["here"])]]
+
+
+def _figure(panels: int) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.6 * max(1, panels), 3.8), layout="constrained")
+    axes = figure.subplots(1, max(1, panels), squeeze=False)[0]
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.grid(color="#e6e6e6", linewidth=0.6)
+        axis.set_axisbelow(True)
+    return figure, axes
+
+
+def _svg(figure: Any) -> str:
+    import matplotlib as mpl
+
+    stream = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": "unmask", "svg.fonttype": "none"}):
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+    return stream.getvalue()

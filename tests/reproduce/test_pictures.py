@@ -1,0 +1,34 @@
+"""Pictures: every row with both numbers is a point; same input, same bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unmask.reproduce.pictures import curves, front
+
+
+def line(row: str, metric: str, here: float | None) -> dict[str, Any]:
+    ends = (None, None) if here is None else (here - 1, here + 2)
+    facts = {"table": "front", "dataset": "digits", "row": row, "metric": metric}
+    return {**facts, "here": here, "low": ends[0], "high": ends[1]}
+
+
+RESULT: dict[str, Any] = {
+    "rows": [line(row, metric, 90.0) for row in ("mimic", "meed") for metric in ("fs-m", "reading")]
+    + [line("l2x", "fs-m", 50.0), line("infd", "reading", None)],
+    "controls": [line("random", "fs-m", 20.0), line("random", "reading", 50.0)],
+}
+
+
+def test_rows_with_both_numbers_are_points() -> None:
+    picture = front(RESULT)
+    for row in ("mimic", "meed", "random", "digits (front)"):
+        assert f">{row}<" in picture
+    for row in ("l2x", "infd"):
+        assert f">{row}<" not in picture
+    assert front(RESULT) == picture
+
+
+def test_curves_are_named() -> None:
+    picture = curves({"meed": [80.0, 95.0], "meed-without-prior": [60.0, 94.0]}, "warm start")
+    assert all(f">{text}<" in picture for text in ("meed", "meed-without-prior", "warm start", "epoch"))
