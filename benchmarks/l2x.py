@@ -24,28 +24,33 @@ class Setting:
     task: str
     k: int
     best: float
-    draw: Literal["k-hot", "gumbel-topk"] = "gumbel-topk"
-    tau: float = 0.5
+    draw: Literal["k-hot", "gumbel-topk"] = "k-hot"
+    tau: float = 0.1
     activation: Literal["relu", "selu"] = "relu"
     recipe: Recipe = Recipe(epochs=12, batch=1000, rate=1e-3, decay=2e-3)
 
 
-# 100,000 rows seen several times in place of 1,000,000 seen once; the published weight decay (1e-3 on squares is 2e-3
-# here). Draw, temperature, activation and batches were chosen on *validation* rows of seeds 100 to 113: draws without
-# replacement, straight through at 0.5, keep all columns of `additive`, where the paper's relaxed draws with replacement
-# at 0.1 (the rows "-published") often lose one and write the answer into the choice instead; on `switch` it is the
-# other way round. Seeds 0 to 22 served earlier choices, 40 to 44 showed that straight-through draws fail on `switch`.
+# 100,000 rows seen twelve times in place of 1,000,000 seen once; the published weight decay (1e-3 on squares is 2e-3
+# here), batches, temperature and activations. Only `additive` is drawn otherwise: without replacement, straight
+# through, chosen on *validation* rows of seeds 100 to 108. The paper's draw with replacement keeps losing a column
+# there (`additive-published`) and writes the answer into the choice instead. Tried as well and kept: straight-through
+# draws on the others (on `switch` they fail: seeds 40 to 44), small batches for `switch`. Seeds 0 to 22 served earlier
+# choices.
 SYNTHETIC = {
     "xor": Setting("xor", 2, 1.5),
     "orange": Setting("orange", 4, 2.5),
-    "additive": Setting("additive", 4, 2.5),
-    "switch": Setting("switch", 5, 3.0, "k-hot", 0.2, "selu", Recipe(epochs=6, batch=256, rate=1e-3, decay=1e-3)),
-    "xor-published": Setting("xor", 2, 1.5, "k-hot", 0.1),
-    "orange-published": Setting("orange", 4, 2.5, "k-hot", 0.1),
-    "additive-published": Setting("additive", 4, 2.5, "k-hot", 0.1, "selu"),
-    "switch-published": Setting("switch", 5, 3.0, "k-hot", 0.1, "selu"),
+    "additive": Setting("additive", 4, 2.5, "gumbel-topk", 0.5),
+    "switch": Setting("switch", 5, 3.0, activation="selu"),
 }
-SEEDS = range(50, 55)  # looked at once, when everything above was fixed
+TRIED = {
+    "additive-published": Setting("additive", 4, 2.5, activation="selu"),
+    "xor-straight-through": Setting("xor", 2, 1.5, "gumbel-topk", 0.5),
+    "orange-straight-through": Setting("orange", 4, 2.5, "gumbel-topk", 0.5),
+    "switch-small-batches": Setting(
+        "switch", 5, 3.0, "k-hot", 0.2, "selu", Recipe(epochs=6, batch=256, rate=1e-3, decay=1e-3)
+    ),
+}
+SEEDS = range(50, 60)  # looked at when everything above was fixed; five of them for what was merely tried
 REVIEWS = range(3)
 
 
@@ -59,7 +64,7 @@ def median_ranks(kept: Tensor, relevant: Tensor, seed: int) -> Tensor:
 
 def synthetic(name: str, seed: int, split: str = "test") -> dict[str, Any]:
     """The model explained is the true conditional probability; 100,000 training rows."""
-    way = SYNTHETIC[name]
+    way = {**SYNTHETIC, **TRIED}[name]
     data = load(way.task, seed=seed)
     model = wrap(lambda x: probabilities(way.task, torch.as_tensor(x)))
     recipe = replace(way.recipe, seed=seed)
@@ -89,18 +94,19 @@ def reviews(seed: int, preset: str) -> dict[str, Any]:
 
 def main() -> None:
     record = Record("l2x-truth")
-    for name in SYNTHETIC:
-        for seed in SEEDS:
+    todo = {**dict.fromkeys(SYNTHETIC, SEEDS), **dict.fromkeys(TRIED, SEEDS[:5])}
+    for name, repeats in todo.items():
+        for seed in repeats:
             record.entry(f"{name}:{seed}", lambda name=name, seed=seed: synthetic(name, seed))
     for preset, repeats in (("easy", REVIEWS), ("hard", range(1))):
         for seed in repeats:
             record.entry(f"reviews-{preset}:{seed}", lambda seed=seed, preset=preset: reviews(seed, preset))
-    ranks = {key: entry["median rank"] for key, entry in record.entries.items() if "median rank" in entry}
     record.summary = {}
-    for name, way in SYNTHETIC.items():
-        found = [ranks[f"{name}:{seed}"] for seed in SEEDS]
-        within = sum(rank <= way.best + 0.5 for rank in found) / len(found)
-        record.summary[name] = {"median ranks": found, "optimum": way.best, "share within half a rank": within}
+    for name, repeats in todo.items():
+        found = [record.entries[f"{name}:{seed}"]["median rank"] for seed in repeats]
+        best = {**SYNTHETIC, **TRIED}[name].best
+        within = sum(rank <= best + 0.5 for rank in found) / len(found)
+        record.summary[name] = {"median ranks": found, "optimum": best, "share within half a rank": within}
     record.save()
     print(record.summary)
 

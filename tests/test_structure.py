@@ -13,6 +13,7 @@ import re
 import textwrap
 import tokenize
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,11 +34,16 @@ FREE_BASES: dict[str, str] = {}  # classes that may inherit from something else
 FREE_OF_TESTS: dict[str, str] = {}  # files without a test file of the same name
 
 
+parsed = cache(ast.parse)
+
+
+@cache
 def sources() -> dict[str, str]:
     """Path below the package -> source text, of every file."""
     return {str(path.relative_to(PACKAGE)): path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 
 
+@cache
 def written_tests() -> dict[str, str]:
     """Path below tests/ -> source text, of every test file but this one."""
     files = sorted(TESTS.rglob("test_*.py"))
@@ -148,7 +154,7 @@ def wrong_imports(path: str, source: str) -> list[str]:
     allowed = MAY_IMPORT[here] | {here}
     found = [
         (node.lineno, target)
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if isinstance(node, ast.Import | ast.ImportFrom | ast.Constant)
         for target in imported_rooms(path, node)
     ]
@@ -165,7 +171,7 @@ NAMES_NO_OBJECT = {"REMOVALS"}  # a removal is a name: its entry says what it do
 
 def table(name: str, source: str) -> dict[str, str | None] | None:
     """The entries of a table and the "module:object" each one names; None where there is no such dict literal."""
-    for node in ast.parse(source).body:
+    for node in parsed(source).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         value = getattr(node, "value", None)
         if isinstance(value, ast.Dict) and any(isinstance(t, ast.Name) and t.id == name for t in targets):
@@ -191,7 +197,7 @@ def module_path(target: str, folder: str) -> str:
 def top_names(source: str) -> set[str]:
     """Names that a file defines at its top level."""
     names = set()
-    for node in ast.parse(source).body:
+    for node in parsed(source).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
@@ -222,9 +228,7 @@ def untested_entries(name: str, files: Mapping[str, str], test_files: Mapping[st
     A contract test only counts for an entry whose own file has its test file as well.
     """
     folder = TABLES[name]
-    quoted = {
-        text for path, source in test_files.items() if room(path) == folder for text in strings(ast.parse(source))
-    }
+    quoted = {text for path, source in test_files.items() if room(path) == folder for text in strings(parsed(source))}
     contract = any(parametrised_over(name, source) for source in test_files.values())
     faults = []
     for key, target in (table(name, files.get(f"{folder}/__init__.py", "")) or {}).items():
@@ -236,7 +240,7 @@ def untested_entries(name: str, files: Mapping[str, str], test_files: Mapping[st
 
 def parametrised_over(name: str, source: str) -> bool:
     """Whether a `parametrize` in this source runs over the table called `name`."""
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(parsed(source)) if isinstance(node, ast.Call)]
     used = [
         getattr(inside, "id", None) or getattr(inside, "attr", None)
         for call in calls
@@ -256,7 +260,7 @@ def unlisted_methods(files: Mapping[str, str]) -> list[str]:
         f"{path}: {node.name} is missing from METHODS"
         for path, source in files.items()
         if room(path) == "explainers"
-        for node in classes(ast.parse(source))
+        for node in classes(parsed(source))
         if is_method(node) and not node.name.startswith("_") and node.name not in listed
     ]
 
@@ -287,7 +291,7 @@ def code_lines(source: str) -> set[int]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in BLANK:
             lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     return lines
@@ -298,7 +302,7 @@ def function_lengths(path: str, source: str) -> list[tuple[str, int]]:
     lines = code_lines(source)
     return [
         (f"{path}:{name}", sum(node.lineno <= line <= (node.end_lineno or 0) for line in lines))
-        for name, node in functions(ast.parse(source))
+        for name, node in functions(parsed(source))
     ]
 
 
@@ -333,7 +337,7 @@ def depth(node: ast.AST) -> int:
 
 
 def deep_functions(path: str, source: str) -> list[str]:
-    found = {f"{path}:{name}": depth(node) for name, node in functions(ast.parse(source))}
+    found = {f"{path}:{name}": depth(node) for name, node in functions(parsed(source))}
     return [f"{name}: blocks {deep} deep, at most {DEEPEST}" for name, deep in found.items() if deep > DEEPEST]
 
 
@@ -344,7 +348,7 @@ def is_command(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 def many_arguments(path: str, source: str) -> list[str]:
     faults = []
-    for name, node in functions(ast.parse(source)):
+    for name, node in functions(parsed(source)):
         given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         count = len([a for i, a in enumerate(given) if not (i == 0 and a.arg in ("self", "cls"))])
         if count > MOST_ARGUMENTS and not (room(path) == "cli" and is_command(node)):
@@ -355,7 +359,7 @@ def many_arguments(path: str, source: str) -> list[str]:
 def many_settings(path: str, source: str) -> list[str]:
     """Methods with too many fields of their own; what is learned ends in an underscore and is no setting."""
     faults = []
-    for node in classes(ast.parse(source)) if room(path) in METHOD_ROOMS else []:
+    for node in classes(parsed(source)) if room(path) in METHOD_ROOMS else []:
         fields = [f for f in node.body if isinstance(f, ast.AnnAssign) and last_name(f.annotation) != "ClassVar"]
         names = {f.target.id for f in fields if isinstance(f.target, ast.Name) and not f.target.id.endswith("_")}
         own = {name for name in names - NOT_A_SETTING if not name.startswith("_")}
@@ -373,7 +377,7 @@ def inheritance(path: str, source: str) -> list[str]:
     """Classes that inherit from anything but a protocol, a torch module, an exception, an enumeration or a tuple."""
     return [
         f"{path}:{node.name}: inherits from {base}; write a function or a protocol"
-        for node in classes(ast.parse(source))
+        for node in classes(parsed(source))
         for base in map(last_name, node.bases)
         if base not in PLAIN_BASES and not base.endswith(("Error", "Exception", "Warning"))
     ]
@@ -382,7 +386,7 @@ def inheritance(path: str, source: str) -> list[str]:
 def open_keywords(path: str, source: str) -> list[str]:
     return [
         f"{path}:{name}: takes **{node.args.kwarg.arg}; name its arguments"
-        for name, node in functions(ast.parse(source))
+        for name, node in functions(parsed(source))
         if node.args.kwarg
     ]
 
@@ -401,7 +405,7 @@ def public_names(path: str, source: str) -> list[str]:
     """Faults of `__all__`: missing where something is public, not a plain list, or unsorted."""
     listed: ast.expr | None = None
     public = {name for name in top_names(source) if not name.startswith("_")}
-    for node in ast.parse(source).body:
+    for node in parsed(source).body:
         if isinstance(node, ast.Assign) and [last_name(t) for t in node.targets] == ["__all__"]:
             listed = node.value
         own = isinstance(node, ast.ImportFrom) and (node.level or f"{node.module}.".startswith("unmask."))
@@ -424,12 +428,12 @@ def missing_tests(files: Mapping[str, str], test_files: Mapping[str, str]) -> li
     used = {
         getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "name", None)
         for source in test_files.values()
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
     }
     faults = []
     for path, source in files.items():
         if Path(path).name == "__init__.py":
-            defined = [name for name, _ in functions(ast.parse(source)) if "." not in name and name[0] != "_"]
+            defined = [name for name, _ in functions(parsed(source)) if "." not in name and name[0] != "_"]
             faults += [f"{path}:{name}: is used by no test" for name in defined if name not in used]
         elif Path(path).name != "__main__.py" and path_of_test(path) not in test_files:
             faults.append(f"{path}: has no tests/{path_of_test(path)}")

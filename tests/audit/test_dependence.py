@@ -23,6 +23,8 @@ from unmask.masking import subsets
 from unmask.models import bind, wrap
 from unmask.types import Explanation
 
+pytestmark = pytest.mark.slow  # many small fits
+
 D, K = 24, 4
 
 

@@ -18,6 +18,8 @@ from unmask.masking.removals import make_removal
 from unmask.models import bind, wrap
 from unmask.types import Explanation
 
+pytestmark = pytest.mark.slow  # many small fits
+
 OWN, DEFAULT = "a copy of the model's network, weights drawn anew", "the default network for such data"
 
 

@@ -73,6 +73,7 @@ def strongest(x, target, valid, rng):
     return kept
 
 
+@pytest.mark.slow
 def test_a_position_code_is_all_gain_and_the_values_tell_nothing():
     case = small_case(table(600), k=1)
     liar = everywhere(case, noise_code)
@@ -170,6 +171,7 @@ def test_a_code_in_words_is_found_though_positions_tell_nothing():
     assert float(smuggling.mask_only(case, liar).values.mean()) < 0.65
 
 
+@pytest.mark.slow
 def test_where_a_sentence_stands_can_be_a_code_and_is_found():
     """Idle sentences; the class is in which of them is kept."""
     rng = seeds.generator(0)

@@ -156,6 +156,7 @@ def test_the_cost_is_said_before_anything_is_fitted(monkeypatch):
     assert "120 rows" in heard[0]
 
 
+@pytest.mark.slow
 def test_random_explanations_are_rejected_as_often_as_the_family_wise_error_says():
     """Both questions of all explanations are one family: five random ones pass together in about 5 % of audits."""
     passed = 0

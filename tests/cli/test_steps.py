@@ -225,6 +225,7 @@ def test_folders_without_leave_to_write(place: Path, monkeypatch: pytest.MonkeyP
         steps.check_place(Path("new"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_ctrl_c_in_an_audit_keeps_what_is_finished(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = (*AUDIT, "--method", "occlusion", "--out", "report")

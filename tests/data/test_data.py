@@ -42,6 +42,7 @@ def test_shapes_and_classes(name: str) -> None:
     assert set(made.train.y.tolist()) == set(range(len(made.classes)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", every())
 def test_same_seed_same_rows_other_seed_other_rows(name: str) -> None:
     first, again, other = (data.load(name, seed=seed, **few(name)) for seed in (3, 3, 4))

@@ -21,7 +21,23 @@ from unmask.models import wrap
 from unmask.types import Explanation
 
 EVERY = pytest.mark.parametrize("kind", KINDS)
-METHOD = pytest.mark.parametrize("method", sorted(METHODS))
+FITS = {
+    "cxplain",
+    "fastshap",
+    "invase",
+    "meed",
+    "mimic",
+    "real-x",
+    "sequential",
+    "vibi",
+}  # l2x stands for them in a hurry
+
+
+def each(names: set[str]) -> list[Any]:
+    return [pytest.param(name, marks=pytest.mark.slow) if name in FITS else name for name in sorted(names)]
+
+
+METHOD = pytest.mark.parametrize("method", each(set(METHODS)))
 BAD_K = [0, -1, 1000, "3", 2.0, True, None]
 
 
@@ -130,7 +146,7 @@ def test_the_same_seed_gives_the_same_scores(method: str, kind: str) -> None:
 
 
 @EVERY
-@pytest.mark.parametrize("method", sorted(set(METHODS) - {"random"}))  # draws for all rows of a call from one generator
+@pytest.mark.parametrize("method", each(set(METHODS) - {"random"}))  # draws for all rows of a call from one generator
 def test_a_row_is_explained_without_regard_to_its_neighbours(method: str, kind: str) -> None:
     x = task(kind).test.x
     whole = fitted(method, kind).explain(x)

@@ -22,6 +22,8 @@ from unmask.explainers.saving import load
 from unmask.explainers.weighting import Neutral
 from unmask.training import Recipe, minimize
 
+pytestmark = pytest.mark.slow  # many small fits
+
 CURES = ("pretraining", "weighting", "weighting-shown")
 
 

@@ -24,6 +24,8 @@ from unmask.seeds import generator
 from unmask.training import Recipe, evaluate
 from unmask.types import Layout
 
+pytestmark = pytest.mark.slow  # many small fits
+
 WEIGHT = torch.randn(5, 3, generator=torch.Generator().manual_seed(2))
 
 

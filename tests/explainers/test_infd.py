@@ -69,6 +69,7 @@ def removed(e: Any, predict: Any, removal: Any, rescaled: bool) -> float:
     return float(got.mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rescaled", [False, True], ids=["as they are", "rescaled"])
 @pytest.mark.parametrize("kind", ["line", pytest.param("network", marks=pytest.mark.slow)])
 def test_no_other_method_is_less_faithful_to_changes(kind: str, rescaled: bool) -> None:

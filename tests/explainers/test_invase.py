@@ -21,6 +21,8 @@ from unmask.explainers.weighting import Neutral
 from unmask.seeds import generator
 from unmask.training import Loss, minimize, soft_cross_entropy
 
+pytestmark = pytest.mark.slow  # many small fits
+
 BASELINE = pytest.mark.parametrize("baseline", [True, False])
 
 

@@ -143,6 +143,7 @@ def test_all_subsets_and_draws_differ_by_one_sample() -> None:
         assert e.origin["exact"] == float(samples >= 14)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_tables_agree_with_the_shap_package() -> None:
     import shap

@@ -23,6 +23,8 @@ from unmask.seeds import generator
 from unmask.training import Recipe, evaluate
 from unmask.types import Explanation
 
+pytestmark = pytest.mark.slow  # many small fits
+
 METHODS = {"l2x": L2X, "vibi": VIBI}
 CASES = pytest.mark.parametrize(("method", "kind"), [(m, kind) for m in METHODS for kind in KINDS])
 

@@ -164,6 +164,7 @@ def test_tables_agree_with_the_lime_package() -> None:
     assert np.abs(want).max() > 20 * sd.max()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_texts_agree_with_the_lime_package() -> None:
     from lime.lime_text import LimeTextExplainer

@@ -23,6 +23,8 @@ from unmask.models import wrap
 from unmask.seeds import generator
 from unmask.training import Recipe, soft_cross_entropy
 
+pytestmark = pytest.mark.slow  # many small fits
+
 
 def built(kind: str, explainer: MEED) -> tuple[Batch, Tensor]:
     """Networks before training in evaluation mode; all training rows as one batch and a relaxed mask of them."""

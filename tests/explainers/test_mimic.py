@@ -25,6 +25,8 @@ from unmask.seeds import generator
 from unmask.training import Recipe, evaluate, soft_cross_entropy
 from unmask.types import rows_of
 
+pytestmark = pytest.mark.slow  # many small fits
+
 
 def built(kind: str, explainer: Mimic) -> tuple[Batch, Tensor]:
     """Networks before training in evaluation mode; some training rows out of order as a batch, a relaxed mask."""

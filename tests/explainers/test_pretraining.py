@@ -19,6 +19,8 @@ from unmask.masking import relax
 from unmask.seeds import generator
 from unmask.training import Recipe
 
+pytestmark = pytest.mark.slow  # many small fits
+
 N = 4000
 
 

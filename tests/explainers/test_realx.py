@@ -22,6 +22,8 @@ from unmask.masking import relax
 from unmask.seeds import generator
 from unmask.training import minimize
 
+pytestmark = pytest.mark.slow  # many small fits
+
 N = 6000
 
 

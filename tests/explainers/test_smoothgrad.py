@@ -56,6 +56,7 @@ def smoothed(c: Tensor, x: Tensor, s: Tensor, draws: int) -> tuple[Tensor, Tenso
     return clean * grown.sqrt(), clean.abs() * (grown * (grown - 1) / draws).sqrt()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", [PLAIN, grid(1, 4)], ids=["table", "image"])
 def test_noise_has_the_promised_spread(layout: Layout) -> None:
     """Of each column's training spread, or of each image's range."""
@@ -69,6 +70,7 @@ def test_noise_has_the_promised_spread(layout: Layout) -> None:
     assert bool(((e.scores - want / (c.flatten() * noise * spread).square().div(2).exp()).abs() > 4.5 * error).any())
 
 
+@pytest.mark.slow
 def test_noise_on_word_vectors_has_the_promised_spread() -> None:
     texts = [["warm", "soup"], ["tea"], ["cold", "warm", "tea"]]
     ids = {"soup": 1, "tea": 2, "warm": 3, "cold": 4}

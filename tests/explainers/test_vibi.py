@@ -17,6 +17,8 @@ from unmask.explainers.vibi import VIBI
 from unmask.seeds import generator
 from unmask.training import evaluate
 
+pytestmark = pytest.mark.slow  # many small fits
+
 
 def built(kind: str, explainer: VIBI, seed: int = 0) -> Batch:
     """Networks before training, in evaluation mode, their scores spread out; all training rows as one batch."""

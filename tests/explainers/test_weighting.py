@@ -20,6 +20,8 @@ from unmask.nets import default
 from unmask.seeds import generator
 from unmask.training import Recipe, evaluate, minimize, soft_cross_entropy
 
+pytestmark = pytest.mark.slow  # many small fits
+
 FLIP = 0.2
 
 
