@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from math import nan
 
 import pytest
 
 from cli.conftest import Run, refused
 from unmask.audit import CHECKS
+from unmask.auto import Comparison
 from unmask.cli import tables
 from unmask.data import DATASETS
 from unmask.explainers import METHODS
+from unmask.types import Findings, Result, Verdict
 
 
 @pytest.fixture(autouse=True)
@@ -65,3 +68,24 @@ def test_one_data_set(run: Run) -> None:
 )
 def test_mistakes(run: Run, words: list[str], said: str) -> None:
     assert refused(run(*words)).startswith(said)
+
+
+def test_the_candidates_of_auto_stand_in_a_table_the_chosen_one_first() -> None:
+    results = [
+        Result(name, check, value, value, value, 0.5, "none", None, 10, 0.0)
+        for name, value in (("meed", 0.6), ("mimic", 0.91234))
+        for check in ("fs-m", "fu-m", "reading")
+    ]
+    nothing = [Result(name, "encoding-share", nan, nan, nan, nan, "lower", None, 0, 0.0) for name in ("meed", "mimic")]
+    verdicts = (Verdict("meed", "care", ()), Verdict("mimic", "trust", ()))
+    rows = tables.compared_rows(Comparison("mimic", "", Findings("t", "m", (*results, *nothing), verdicts)))
+    assert [row["method"] for row in rows] == ["mimic", "meed"]
+    assert rows[0] == {
+        "method": "mimic",
+        "fs-m": 0.912,
+        "fu-m": 0.912,
+        "reading": 0.912,
+        "share": None,
+        "verdict": "trust",
+        "chosen": "yes",
+    }

@@ -57,13 +57,17 @@ def compared_rows(comparison: Any) -> list[Row]:
     rows = [
         {
             "method": name,
-            **{head: round(comparison.value(name, check), 3) for head, check in checks.items()},
+            **{head: _rounded(comparison.value(name, check)) for head, check in checks.items()},
             "verdict": verdict,
             "chosen": "yes" if name == comparison.chosen else "",
         }
         for name, verdict in verdicts.items()
     ]
     return sorted(rows, key=lambda row: row["chosen"] == "")
+
+
+def _rounded(value: float) -> float | None:
+    return round(value, 3) if value == value else None
 
 
 def data_rows() -> list[Row]:
@@ -115,4 +119,6 @@ def _show_facts(facts: Row) -> None:
 
 
 def _cell(value: Any) -> Text:
+    if value is None:
+        return Text("–")
     return Text(", ".join(value) or "none" if isinstance(value, list) else str(value))
