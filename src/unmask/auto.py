@@ -6,7 +6,7 @@ among equals, who needs its units most (FU-M). Whoever the audit rejects on vali
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from unmask import progress
 from unmask.audit import DECIDING
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
-from unmask.errors import InputError, unknown
+from unmask.errors import InputError, UnmaskError, unknown
 from unmask.explainers import METHODS, make
 from unmask.models import Wrapped, bind
 from unmask.types import Dataset, Findings
@@ -35,8 +35,10 @@ class Comparison:
     findings: Findings
 
     def value(self, name: str, check: str) -> float:
-        """A number of the audit."""
-        return next(r.value for r in self.findings.rows if (r.explanation, r.check) == (name, check))
+        """A number of the audit; where it is there by class, classes count alike."""
+        own = {r.check: r.value for r in self.findings.rows if r.explanation == name}
+        parts = [v for key, v in own.items() if key.startswith(f"{check}@class=") and v == v]
+        return sum(parts) / len(parts) if parts else own[check]
 
 
 def choose(
@@ -51,19 +53,31 @@ def choose(
 ) -> Any:
     """The best explainer, fitted; its attribute `comparison_` tells how the candidates did."""
     wrapped = bind(model, data, removal)
-    names = _possible(candidates, wrapped)
-    fitted = {}
-    with progress.bar("candidates", len(names)) as step:
-        for name in names:
-            fitted[name] = seeded(make(name, k, removal), seed).fit(wrapped, data)
-            step(name)
+    unfitted = {name: seeded(make(name, k, removal), seed) for name in _possible(candidates, wrapped)}
+    fitted = _fitted(unfitted, wrapped, data, say)
     settings = Settings(k=k, split="validation", n=_rows(data), removal=removal, seed=seed, checks=DECIDING)
     findings = run(wrapped, data, fitted, settings)
-    comparison = _compared(findings, names)
+    comparison = _compared(findings, list(fitted))
     say(f"auto: {comparison.why}")
     best = fitted[comparison.chosen]
     best.comparison_ = comparison
     return best
+
+
+def _fitted(unfitted: Mapping[str, Any], model: Wrapped, data: Dataset, say: Callable[[str], None]) -> dict[str, Any]:
+    """Each candidate fitted; one that cannot be is left out, and it is said why."""
+    fitted, faults = {}, []
+    with progress.bar("candidates", len(unfitted)) as step:
+        for name, explainer in unfitted.items():
+            try:
+                fitted[name] = explainer.fit(model, data)
+            except UnmaskError as error:
+                faults.append(error)
+                say(f"auto: {name} is left out: {error}")
+            step(name)
+    if not fitted:
+        raise faults[0]
+    return fitted
 
 
 def seeded(explainer: Any, seed: int) -> Any:

@@ -99,16 +99,24 @@ def half_any_size(mask: Tensor, valid: Tensor, rng: torch.Generator) -> Tensor:
     return torch.where(half, subsets.any_size(valid, rng).to(mask), mask)
 
 
-def train_judge(net: nn.Module, rows: Rows, held_out: Rows, draw: Draw | None, recipe: Recipe = RECIPE) -> Judge:
+def train_judge(
+    net: nn.Module,
+    rows: Rows,
+    held_out: Rows,
+    draw: Draw | None,
+    recipe: Recipe = RECIPE,
+    *,
+    parts_of_texts: bool = True,
+) -> Judge:
     """Train on masks drawn afresh by `draw`, or on the rows' own masks where `draw` is None.
 
-    Rows of words show a random part of any size every other time: what a word means is learned from texts, not from the
-    few words that masks of other rows happen to show.
+    Unless told otherwise (`parts_of_texts`), rows of words show a random part of any size every other time: what a word
+    means is learned from texts, not from the few words that masks of other rows happen to show.
 
     The epoch is chosen on held-out log-likelihood, under masks fixed once; the temperature is fitted there too.
     """
     rng = seeds.generator(seeds.derive(recipe.seed, "judge"))
-    words = rows.x.ndim == 2 and not rows.x.is_floating_point()  # ids
+    words = parts_of_texts and rows.x.ndim == 2 and not rows.x.is_floating_point()  # ids
     fixed = held_out.kept if draw is None else draw(held_out.valid, rng)
     if fixed is None or (draw is None and rows.kept is None):
         raise TypeError("a judge needs a law over masks, or rows that carry their own")

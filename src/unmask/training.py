@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,7 +38,7 @@ class Recipe:
     """How to train. `rate` may name a rate for each player; training stops `patience` epochs after the best one.
 
     `fade` multiplies the rate after each epoch. With `average` above 0, what is scored and kept are running means of
-    the parameters, each step moving them by 1 - average.
+    the parameters, step n moving them by 1 - average, or by 9 / (10 + n) while that is more.
     """
 
     epochs: int = 20
@@ -162,11 +163,13 @@ class _Means:
         for name, module in modules.items() if rate else ():
             pairs = [(p, p.detach().clone()) for p in module.parameters()]
             self.pairs += pairs
-            steppers[name].register_step_post_hook(lambda *_, own=pairs: self._move(own, rate))
+            taken = itertools.count(1)
+            steppers[name].register_step_post_hook(lambda *_, own=pairs, n=taken: self._move(own, rate, next(n)))
 
-    def _move(self, pairs: Sequence[tuple[Tensor, Tensor]], rate: float) -> None:
+    def _move(self, pairs: Sequence[tuple[Tensor, Tensor]], rate: float, step: int) -> None:
+        """Early on the mean is shorter, or it would remember the weights drawn at the start."""
         for p, mean in pairs:
-            mean.lerp_(p.detach(), 1 - rate)
+            mean.lerp_(p.detach(), 1 - min(rate, (1 + step) / (10 + step)))
 
     @contextmanager
     def in_place(self) -> Iterator[None]:

@@ -32,9 +32,9 @@ def test_bad_requests_are_one_sentence(arguments: list[str], said: str, run: Run
 
 
 def test_a_page_is_made_of_what_was_measured(tmp_path: Path) -> None:
-    trial = Request("meed", "3", folder=tmp_path).trials()[0]
-    line = {"key": trial.key, "values": {"fs-m": [55.8, 54.0, 57.0]}, "versions": {}}
-    other = {"key": trial.key.replace("random", "l2x"), "values": {"fs-m": [94.8, 94.0, 95.0]}, "versions": {}}
+    keys = {trial.row: trial.key for trial in Request("meed", "3", folder=tmp_path).trials()}
+    line = {"key": keys["random"], "values": {"fs-m": [55.8, 54.0, 57.0]}, "versions": {}}
+    other = {"key": keys["l2x"], "values": {"fs-m": [94.8, 94.0, 95.0]}, "versions": {}}
     (tmp_path / "mnist-3-8-default.jsonl").write_text(f"{json.dumps(line)}\n{json.dumps(other)}\n")
     render_step(tmp_path, tmp_path / "page.md", "default", 1)
     page = (tmp_path / "page.md").read_text()

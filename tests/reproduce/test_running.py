@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from scipy import stats
 
+from unmask.audit import CHECKS
 from unmask.errors import InputError
-from unmask.reproduce import running
+from unmask.reproduce import running, tables
 from unmask.reproduce.measuring import Trial
 from unmask.reproduce.running import Request, run, stored, tables_so_far
 
@@ -64,7 +65,7 @@ def test_a_run_cut_short_goes_on(tmp_path: Path, measured: list[str], monkeypatc
     monkeypatch.setattr(running, "measure", working)
     before = list(measured)
     run(request_for(tmp_path, rows=rows))
-    assert measured[len(before) :] == [k for k in measured if " meed " in k or " mimic " in k]
+    assert [key.split()[4] for key in measured[len(before) :]] == ["meed", "mimic"]
 
 
 def test_a_table_with_more_metrics_asks_for_what_is_missing(tmp_path: Path, measured: list[str]) -> None:
@@ -128,3 +129,68 @@ def test_a_quick_run_has_few_rows_and_sets(tmp_path: Path) -> None:
     quick, usual = (Request("meed", scale=scale, folder=tmp_path).trials() for scale in ("quick", "default"))
     assert len(quick) < len(usual) / 2
     assert {t.table.dataset for t in quick} == {"imdb", "fashion-pullover-shirt"}
+
+
+def test_a_row_of_two_tables_is_measured_once_with_the_metrics_of_both(tmp_path: Path, measured: list[str]) -> None:
+    """Table 1 wants fresh networks, the sanity table refits: neither has all the metrics of the other."""
+    request = Request("meed", dataset="imdb", rows=("meed",), jobs=1, folder=tmp_path)
+    result = run(request)
+    assert len(measured) == len(set(measured)) == 1
+    found = {(line["table"], line["metric"]) for line in result["rows"] if line["here"] is not None}
+    assert {("1", "fs-a"), ("sanity", "randomized-model")} <= found
+
+
+def test_directions_are_those_of_the_audit(tmp_path: Path, measured: list[str]) -> None:
+    found = run(Request("meed", "3", rows=("gradient",), jobs=1, folder=tmp_path))["rows"]
+    directions = {line["metric"]: line["better"] for line in found}
+    assert (directions["fs-a"], directions["fu-m"], directions["sen"]) == ("higher", "lower", "lower")
+    assert directions["approximator"] == "none"
+    assert CHECKS["reading"].better == "higher"
+
+
+def test_one_row_that_fails_does_not_stop_the_others(
+    tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    working = running.measure
+
+    def broken(trial: Trial, cache: Path) -> dict[str, Any]:
+        if trial.row == "meed":
+            raise ValueError("no luck")
+        return working(trial, cache)
+
+    monkeypatch.setattr(running, "measure", broken)
+    said: list[str] = []
+    result = run(request_for(tmp_path, rows=("random", "meed", "mimic")), say=said.append)
+    assert [key.split()[4] for key in result["failed"]] == ["meed"]
+    assert any("failed: ValueError: no luck" in line for line in said)
+    assert {line["row"] for line in result["rows"]} == {"mimic"}
+    monkeypatch.setattr(running, "measure", working)
+    assert run(request_for(tmp_path, rows=("random", "meed", "mimic")))["failed"] == {}
+
+
+def test_judges_read_what_another_paper_measured(
+    tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The explainer was not kept then, so it is measured again; afterwards nothing is left to do."""
+    asked: list[list[str]] = []
+
+    def audited(table: Any, rows: list[str], seed: int, scale: str, cache: Path) -> dict[str, Any]:
+        asked.append(rows)
+        return {row: {"reading": [90.0, 89.0, 91.0]} for row in rows}
+
+    monkeypatch.setattr(running, "audited", audited)
+    settings = {"dataset": "mnist-3-8", "rows": ("random", "meed")}
+    run(request_for(tmp_path, paper="meed", table="3", **settings))
+    assert len(measured) == 2
+    result = run(request_for(tmp_path, paper="mimic", table="front", **settings))
+    assert len(measured) == 3
+    assert asked == [["random", "meed"]]
+    assert {line["better"] for line in result["rows"] if line["metric"] == "reading"} == {"higher"}
+    run(request_for(tmp_path, paper="mimic", table="front", **settings))
+    assert (len(measured), len(asked)) == (3, 1)
+
+
+def test_other_settings_are_another_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = request_for(tmp_path, rows=("meed",)).trials()[0].key
+    monkeypatch.setitem(tables.FORMS, "meed", tables.Form("meed", {"tau": 0.4}))
+    assert request_for(tmp_path, rows=("meed",)).trials()[0].key != before

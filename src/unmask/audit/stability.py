@@ -20,7 +20,8 @@ REACH = 0.2  # of a column's standard deviation, or of the range of all pixels: 
 def sen(case: Case, subject: Subject) -> Values:
     """max over draws of ||E(x + n) - E(x)|| / ||E(x)||, n uniform in [-reach, reach]; lower is better.
 
-    E are the raw scores toward the class of the row that was not moved. Liang et al. 2020.
+    E are the raw scores toward the class of the row that was not moved; a selector that is fed the model's answer gets
+    that of the moved row, so the model's own unrest is in it. Liang et al. 2020.
     """
     return _moved(case, subject, largest=True)
 

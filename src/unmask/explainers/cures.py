@@ -50,7 +50,12 @@ def train(
     game = players(explainer, neutral, steps, together)
     explainer.history_ = minimize(game, lesson.train.rows, explainer.recipe, score=watch, title=explainer.method)
     explainer.task_, explainer.curve_ = lesson.task, watch.curve
-    return watch.finish() if neutral is None else {**watch.finish(), "weights": neutral.health()}
+    found = watch.finish()
+    if neutral is None:
+        return found
+    for sentence in neutral.warnings():
+        watch.voice(f"{explainer.method}: {sentence}")
+    return {**found, "weights": neutral.health(), "warnings": [*found["warnings"], *neutral.warnings()]}
 
 
 def players(explainer: Any, neutral: Neutral | None, steps: int, together: bool) -> Players:

@@ -85,9 +85,13 @@ class MEED:
         return DRAWS[self.draw](warmed, self.k, self.tau, batch.rng, batch.valid)
 
     def _warmed(self, batch: Batch, scores: Tensor) -> Tensor:
-        """log z~ = (m log z + log r) / (m + 1), up to a constant that no draw notices (Eq. 12)."""
+        """log z~ = (m log z + log r) / (m + 1), up to a constant (Eq. 12).
+
+        The draw of the released image code feels that constant; it gets raw scores for log z, as there.
+        """
         log_r = self._log_r[batch.index.cpu()].to(scores.device)  # type: ignore[index,union-attr]
-        return (batch.epoch * _log_softmax(scores, batch.valid) + log_r) / (batch.epoch + 1)
+        log_z = scores if self.draw == "noisy-logit-max" else _log_softmax(scores, batch.valid)
+        return (batch.epoch * log_z + log_r) / (batch.epoch + 1)
 
     def reading(self, batch: Batch, v: Tensor) -> Tensor:
         kept = soft_cross_entropy(self.approximator_(batch.x, v), batch.p)

@@ -83,12 +83,13 @@ class Mimic:
         return self
 
     def _judge(self, lesson: Lesson) -> Judge | None:
-        """The neutral judge: another architecture than the audit's, and another seed."""
+        """The neutral judge: another architecture and another seed than the audit's; the rows may be the same."""
         if not self.mu:
             return None
         seed = seeds.derive(self.recipe.seed, "neutral judge")
         reader, classes = lesson.task.reader, len(lesson.task.classes)
-        net = nets.default(reader, classes, "small", sees_mask=True, activation="selu", seed=seed)
+        size: Literal["small", "medium"] = "small" if reader.layout.is_text else "medium"
+        net = nets.default(reader, classes, size, sees_mask=True, activation="selu", seed=seed)
         return pretrain(self, learned.placed(self, net), lesson, random_masks(self, sizes=True))
 
     def _worth(self, found: Mapping[str, float]) -> float:

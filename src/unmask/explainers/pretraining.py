@@ -49,6 +49,6 @@ def whole(valid: Tensor, rng: torch.Generator) -> Tensor:
 
 
 def pretrain(explainer: Any, net: nn.Module, lesson: Lesson, masks: Draw) -> Judge:
-    """Stage one of random-mask pretraining: the judge's training, with the recipe of the explainer."""
+    """Stage one of random-mask pretraining: the judge's training, with these masks alone and the explainer's recipe."""
     rows, held = (Rows(part.x, part.p, part.valid) for part in (lesson.train, lesson.held))
-    return train_judge(net, rows, held, masks, explainer.recipe)
+    return train_judge(net, rows, held, masks, explainer.recipe, parts_of_texts=False)

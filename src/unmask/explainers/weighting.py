@@ -21,6 +21,7 @@ __all__ = ["MaskNet", "Neutral"]
 FLOOR = 0.05  # C's probabilities are not trusted below: weights are at most 20 P(y)
 NOISE = 0.1  # of the rows get a random mask: no mask may settle the answer
 SMOOTH = 0.05  # of C's labels, so that it stays calibrated
+SOUND = (0.8, 1.25)  # the mean weight, if it works
 FADE = 0.99  # memory of the running class frequencies
 
 
@@ -38,6 +39,7 @@ class Neutral:
     frequency: Tensor  # (classes,) running P(y)
     judge: nn.Module | None
     steps: int  # in one epoch
+    taken: int = 0
     seen: dict[str, list[float]] = field(default_factory=dict)
 
     @classmethod
@@ -68,7 +70,8 @@ class Neutral:
 
     def loss(self, x: Tensor, p: Tensor, valid: Tensor, index: Tensor, rng: torch.Generator) -> Tensor:
         """Each classifier learns from its own half of the rows."""
-        batch = Batch(x, p, valid, rng, index)
+        batch = Batch(x, p, valid, rng, index, self.taken // self.steps)
+        self.taken += 1
         with torch.no_grad():
             v = self.stirred(batch, drawn(self.explainer, batch))
         y = p.argmax(1)
@@ -100,6 +103,13 @@ class Neutral:
     def health(self) -> dict[str, float]:
         """Weights of the last epoch: their mean should be 1, the classifier's accuracy is what the mask tells."""
         return {name: round(sum(values) / len(values), 4) for name, values in self.seen.items()}
+
+    def warnings(self) -> list[str]:
+        """A mean far from 1 says that some masks come with one answer only: then no weight can make up for it."""
+        mean = self.health()["mean"]
+        if SOUND[0] <= mean <= SOUND[1]:
+            return []
+        return [f"the weights have mean {mean:.2f}, not 1: masks settle the answer, and weighting cannot undo that"]
 
 
 class MaskNet(nn.Module):

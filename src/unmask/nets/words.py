@@ -38,10 +38,16 @@ class WordEmbedding(nn.Module):
         if reader.vocabulary is None:
             raise TypeError("a network for words needs a reader with a vocabulary")
         self.table = nn.Embedding(len(reader.vocabulary), width)
+        self.hidden = nn.Parameter(torch.zeros(width)) if sees_mask else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Small vectors, as published; the end and a hidden word are zero, and stay so: they are never shown."""
         nn.init.uniform_(self.table.weight, -0.05, 0.05)
         with torch.no_grad():
-            self.table.weight[: HIDDEN + 1] = 0.0  # never shown, so never moved: the end and a hidden word stay zero
-        self.hidden = nn.Parameter(torch.zeros(width)) if sees_mask else None
+            self.table.weight[: HIDDEN + 1] = 0.0
+            if self.hidden is not None:
+                self.hidden.zero_()
 
     def forward(self, ids: Tensor, kept: Tensor | None = None) -> Tensor:
         shown = (ids > HIDDEN).to(self.table.weight.dtype)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,16 @@ from unmask.audit import DECIDING, function_of
 from unmask.audit.statistics import Bootstrap
 from unmask.audit.subjects import Settings, assemble
 from unmask.audit.suite import run
+from unmask.auto import seeded
 from unmask.explainers import make
 from unmask.explainers.saving import load as load_explainer
 from unmask.masking.removals import make_removal
 from unmask.models import Wrapped, shown
-from unmask.reproduce.references import reference
+from unmask.reproduce.references import RECIPES, SIZES, reference
 from unmask.reproduce.tables import CONTROLS, Scale, Table, made
 from unmask.types import Dataset, Explanation, Split
 
-__all__ = ["Trial", "audited", "kept_in", "measure"]
+__all__ = ["COSTLY", "Trial", "audited", "kept_in", "measure"]
 
 SLOW = ("lime", "kernel-shap", "infd", "smoothgrad", "occlusion")  # ask the model about each row many times
 SLOW_ROWS = 200  # test rows for those
@@ -46,7 +48,9 @@ class Trial:
     @property
     def key(self) -> str:
         t = self.table
-        return f"{t.dataset} k={t.k} {t.removal} {self.scale} {self.row} seed={self.seed}"
+        made_of = (made(self.row, t, self.scale, 0), SIZES, RECIPES, t.small)
+        mark = hashlib.blake2b(repr(made_of).encode(), digest_size=4).hexdigest()  # other settings, another trial
+        return f"{t.dataset} k={t.k} {t.removal} {self.scale} {self.row} seed={self.seed} {mark}"
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -64,19 +68,17 @@ def measure(trial: Trial, cache: Path) -> dict[str, Any]:
     if method == "auto":
         explainer = api.fit(model, data, table.k, method="auto", removal=table.removal, seed=trial.seed)
     else:
-        explainer = make(method, table.k, table.removal, settings)
-        if hasattr(explainer, "seed"):
-            explainer = replace(explainer, seed=trial.seed)
-        explainer.fit(model, data)
+        explainer = seeded(make(method, table.k, table.removal, settings), trial.seed).fit(model, data)
     if "reading" in table.metrics and trial.row not in CONTROLS:
         explainer.save(kept_in(trial, cache))
     fitted = time.perf_counter() - started
-    values = _cheap(trial, data, model, explainer) | _costly(trial, data, model, explainer)
+    values = {**_cheap(trial, data, model, explainer), **_costly(trial, data, model, explainer)}
     return {
         "key": trial.key,
         "values": values,
         "readings": getattr(explainer, "readings_", {}),
         "curve": [round(100 * found["fs-m"], 2) for found in getattr(explainer, "curve_", ())],
+        "n": SLOW_ROWS if trial.row in SLOW else len(data.test),
         "model accuracy": model.details.get("test accuracy"),
         "seconds": {"fit": round(fitted, 1), "all": round(time.perf_counter() - started, 1)},
     }
@@ -124,20 +126,21 @@ def _cheap(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict[
     return {name: _percent(values, trial.seed) for name, values in found.items()}
 
 
-def _costly(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict[str, list[float]]:
+def _costly(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict[str, list[float] | None]:
     """What trains or explains much more than the row itself, each on as many test rows as it can bear."""
-    found = {}
+    found: dict[str, list[float] | None] = {}
     groups = {("fs-a", "fu-a"): len(data.test), ("sen", "sen-legacy"): SENSED, SANITY: AUDITED}
     for names, n in groups.items():
         wanted = [name for name in names if name in trial.metrics]
         if not wanted:
             continue
         settings = Settings(k=trial.table.k, n=n, removal=trial.table.removal, seed=trial.seed, pool=len(data.train))
-        case = assemble(model, data, {trial.row: explainer}, settings)
+        given = {} if trial.row in CONTROLS else {trial.row: explainer}  # controls are there, drawn anew when refitted
+        case = assemble(model, data, given, settings)
+        subject = next(s for s in case.subjects if s.name == trial.row)
         for name in wanted:
-            values = function_of(name)(case, case.subjects[0]).values
-            if not bool(values.isnan().all()):
-                found[name] = _percent(values, trial.seed)
+            values = function_of(name)(case, subject).values
+            found[name] = None if bool(values.isnan().all()) else _percent(values, trial.seed)
     return found
 
 

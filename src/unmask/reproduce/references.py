@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +19,7 @@ from unmask.reproduce.tables import Scale, Table
 from unmask.training import Recipe, fit_classifier
 from unmask.types import Dataset
 
-__all__ = ["Reference", "reference"]
+__all__ = ["RECIPES", "SIZES", "Reference", "reference"]
 
 SIZES: dict[tuple[str, Scale], tuple[int, int, int]] = {
     ("words", "quick"): (1000, 250, 500),
@@ -50,7 +52,7 @@ class Reference:
 def reference(table: Table, seed: int, scale: Scale, cache: Path) -> Reference:
     """The data and the model that is explained; the model is trained once and kept in `cache`."""
     data, apart = _rows(table, seed, scale)
-    path = cache / f"{table.dataset}-{table.removal}-{scale}-{seed}.safetensors"
+    path = model_file(table, seed, scale, cache)
     net = _net(table, data, seed)
     if path.exists():
         net.load_state_dict(load_file(path))
@@ -58,10 +60,18 @@ def reference(table: Table, seed: int, scale: Scale, cache: Path) -> Reference:
         train, held_out = ((net.reader.prepare(split.x), split.y) for split in (data.train, data.validation))
         fit_classifier(net, train, held_out, _recipe(table, scale, seed))
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_file({name: value.contiguous() for name, value in net.state_dict().items()}, path)
+        draft = path.with_suffix(f".{os.getpid()}")
+        save_file({name: value.contiguous() for name, value in net.state_dict().items()}, draft)
+        draft.replace(path)
     model = bind(wrap(net.eval(), removal=table.removal), data)
     right = float((model(data.test.x).argmax(1) == data.test.y).float().mean())
     return Reference(data, apart, replace(model, details={**model.details, "test accuracy": round(right, 4)}))
+
+
+def model_file(table: Table, seed: int, scale: Scale, cache: Path) -> Path:
+    """Where the model is kept; other rows or another recipe have another name."""
+    mark = hashlib.blake2b(repr((SIZES, JUDGES, _recipe(table, scale, seed))).encode(), digest_size=4).hexdigest()
+    return cache / f"{table.dataset}-{table.removal}-{scale}-{seed}-{mark}.safetensors"
 
 
 def _net(table: Table, data: Dataset, seed: int) -> Any:

@@ -30,7 +30,10 @@ def as_markdown(results: Sequence[Mapping[str, Any]], pictures: Sequence[str] = 
     parts = [
         "# Results",
         "Made by `unmask reproduce render` from the files under `results/`; nothing here is typed in by hand. "
-        "Per cent. Ours with a 95% interval: over seeds where there are several, over test rows where there is one.",
+        "Per cent. Ours with a 95% interval: over seeds where there are several, over test rows where there is one. "
+        "FS-A and FU-A are those of fresh networks trained with Adam and early stopping on validation rows. Methods "
+        "that ask the model about each row many times (LIME, KernelSHAP, INFD) are measured on 200 test rows, without "
+        "these.",
     ]
     parts += [f"![{name.removesuffix('.svg')}]({name})" for name in pictures]
     for result in results:
@@ -38,7 +41,7 @@ def as_markdown(results: Sequence[Mapping[str, Any]], pictures: Sequence[str] = 
         if result["absent"]:
             parts.append(result["absent"])
         for title, head, body in grid(result):
-            notes = {x["note"] for x in _every(result) if x["note"] and title.endswith(x["dataset"])}
+            notes = {x["note"] for x in _every(result) if x["note"] and title == f"Table {x['table']}, {x['dataset']}"}
             parts += [f"### {title} ({result['scale']} scale)", *sorted(notes), _markdown(head, body)]
     return "\n\n".join(parts) + "\n"
 

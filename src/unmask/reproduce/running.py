@@ -7,9 +7,10 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
@@ -18,16 +19,16 @@ from typing import Any, cast
 from scipy import stats
 
 from unmask import progress
+from unmask.audit import CHECKS
 from unmask.errors import InputError, unknown
 from unmask.reproduce import PAPERS, tables_of
-from unmask.reproduce.measuring import Trial, audited, measure
+from unmask.reproduce.measuring import COSTLY, Trial, audited, kept_in, measure
 from unmask.reproduce.references import reference
 from unmask.reproduce.tables import CONTROLS, QUICK, SCALES, Scale, Table
 from unmask.writing import add_line
 
 __all__ = ["Request", "run", "stored", "tables_so_far", "warm_start"]
 
-BETTER = {"fs-m": "higher", "fs-a": "higher", "approximator": "none", "model accuracy": "none"}
 QUICK_SETS = ("imdb", "fashion-pullover-shirt")
 
 
@@ -72,10 +73,11 @@ class Request:
     def rows_of(self, table: Table) -> list[str]:
         """The rows asked for, all of them where none is named; a quick run has the few that tell the story."""
         if self.rows:
+            every = {row for t in self.tables() for row in t.rows}
             for row in self.rows:
-                if row not in table.rows:
-                    raise unknown("row", row, table.rows)
-            return list(self.rows)
+                if row not in every:
+                    raise unknown("row", row, every)
+            return [row for row in table.rows if row in self.rows]
         return [row for row in table.rows if self.scale != "quick" or row in QUICK]
 
 
@@ -83,15 +85,20 @@ def run(request: Request, say: Callable[[str], None] = progress.say) -> dict[str
     """Measure what is missing, then give the tables as in the JSON contract."""
     started = time.perf_counter()
     trials = request.trials()
-    done = stored(request.folder, trials)
-    missing = _unique(t for t in trials if not _complete(t, done))
+    done, failed = stored(request.folder, trials), dict[str, str]()
+    missing = _unique(t for t in trials if not _complete(t, done, request.folder))
     say(f"{PAPERS[request.paper].title}: {len(trials)} rows, {len(missing)} to be measured")
     with progress.bar(f"reproducing {request.paper}", len(missing)) as step:
         for trial, result in _measured(missing, request):
-            add_line(_file(request.folder, trial), json.dumps({**result, "versions": _versions()}))
+            if isinstance(result, Exception):
+                failed[trial.key] = f"{type(result).__name__}: {result}"
+                say(f"{trial.key} failed: {failed[trial.key]}")
+            else:
+                add_line(_file(request.folder, trial), json.dumps({**result, "versions": _versions()}))
             step(trial.key)
-    _judge(request, trials)
-    return _tables(request, stored(request.folder, trials), time.perf_counter() - started)
+    _judge(request, [t for t in trials if t.key not in failed])
+    tables = _tables(request, stored(request.folder, trials), time.perf_counter() - started)
+    return {**tables, "failed": failed}
 
 
 def tables_so_far(request: Request) -> dict[str, Any]:
@@ -122,42 +129,52 @@ def _file(folder: Path, trial: Trial) -> Path:
     return folder / f"{trial.table.dataset}-{trial.scale}.jsonl"
 
 
-def _complete(trial: Trial, done: dict[str, dict[str, Any]]) -> bool:
-    return trial.key in done and not _open(trial, done[trial.key])
-
-
-def _open(trial: Trial, result: dict[str, Any]) -> list[str]:
-    """Metrics that this row should have and has not: those without a value anywhere do not count."""
-    costly = [m for m in trial.metrics if m in ("fs-a", "fu-a", "randomized-model")]
-    return [m for m in costly if m not in result["values"]]
+def _complete(trial: Trial, done: dict[str, dict[str, Any]], folder: Path) -> bool:
+    """Whether nothing is left to measure: costly metrics are there (null counts), and what judges must read is kept."""
+    if trial.key not in done:
+        return False
+    values = done[trial.key]["values"]
+    unread = "reading" in trial.metrics and "reading" not in values and trial.row not in CONTROLS
+    if unread and not kept_in(trial, folder / ".models").exists():
+        return False
+    return all(m in values for m in trial.metrics if m in COSTLY)
 
 
 def _unique(trials: Iterable[Trial]) -> list[Trial]:
-    """Each key once; of two tables the one with more metrics."""
-    best: dict[str, Trial] = {}
+    """Each key once, with the metrics of all tables that ask for it."""
+    found: dict[str, Trial] = {}
     for trial in trials:
-        if trial.key not in best or len(trial.metrics) > len(best[trial.key].metrics):
-            best[trial.key] = trial
-    return list(best.values())
+        known = found.get(trial.key, trial)
+        metrics = tuple(dict.fromkeys((*known.table.metrics, *trial.table.metrics)))
+        found[trial.key] = replace(known, table=replace(known.table, metrics=metrics))
+    return list(found.values())
 
 
-def _measured(trials: Sequence[Trial], request: Request) -> Iterable[tuple[Trial, dict[str, Any]]]:
+def _measured(trials: Sequence[Trial], request: Request) -> Iterator[tuple[Trial, dict[str, Any] | Exception]]:
+    """Each trial with its result, or with what went wrong: one row that fails does not stop the others."""
     cache = request.folder / ".models"
     if request.jobs == 1 or len(trials) < 2:
         for trial in trials:
-            yield trial, measure(trial, cache)
+            yield trial, _tried(partial(measure, trial, cache))
         return
-    for trial in {(t.table.dataset, t.seed): t for t in trials}.values():
+    for trial in {(t.table.dataset, t.table.removal, t.seed): t for t in trials}.values():
         reference(trial.table, trial.seed, trial.scale, cache)  # once, before two ask for it
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # each worker one thread
     with ProcessPoolExecutor(request.jobs, mp_context=get_context("spawn")) as pool:
         waiting = {pool.submit(measure, trial, cache): trial for trial in trials}
         try:
             for finished in as_completed(waiting):
-                yield waiting[finished], finished.result()
+                yield waiting[finished], _tried(finished.result)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _tried(make: Callable[[], dict[str, Any]]) -> dict[str, Any] | Exception:
+    try:
+        return make()
+    except Exception as error:
+        return error
 
 
 def _judge(request: Request, trials: Sequence[Trial]) -> None:
@@ -168,12 +185,13 @@ def _judge(request: Request, trials: Sequence[Trial]) -> None:
         if "reading" in trial.table.metrics:
             groups.setdefault((trial.table, trial.seed), []).append(trial)
     for (table, seed), group in groups.items():
-        if all("reading" in done[trial.key]["values"] for trial in group):
+        group = [trial for trial in group if trial.key in done]
+        if not group or all("reading" in done[trial.key]["values"] for trial in group):
             continue
         rows = [trial.row for trial in group]
         found = audited(table, rows, seed, group[0].scale, request.folder / ".models")
         for trial in group:
-            line = {"key": trial.key, "values": found[trial.row], "versions": _versions()}
+            line = {"key": trial.key, "values": {"reading": None, **found[trial.row]}, "versions": _versions()}
             add_line(_file(request.folder, trial), json.dumps(line))
 
 
@@ -207,7 +225,7 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
         return []
     names = {m: None for r in results for m in r["values"] if m.partition("@")[0] in table.metrics}
     for metric in [*published, *(m for m in names if m not in published)]:
-        here = [r["values"][metric] for r in results if metric in r["values"]]
+        here = [r["values"][metric] for r in results if r["values"].get(metric) is not None]
         value, low, high = _summary(here)
         lines.append(
             {
@@ -221,7 +239,8 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
                 "high": high,
                 "seeds": len(here),
                 "by_seed": [v[0] for v in here],
-                "better": BETTER.get(metric.partition("@")[0], "lower"),
+                "better": CHECKS[name].better if (name := metric.partition("@")[0]) in CHECKS else "none",
+                "n": results[0].get("n"),
                 "note": table.note,
             }
         )

@@ -50,7 +50,8 @@ _NO_AIL = {"unselected": "none"}
 _WEAK = {"weight": 1e-3}  # the paper's weight of the adversary for pixels, cross-entropy form
 
 FORMS: dict[str, Form] = {
-    **{name: Form(name) for name in (*CONTROLS, *SIGNED, "occlusion", "lime", "kernel-shap", "infd", "cxplain")},
+    **{name: Form(name) for name in (*CONTROLS, *SIGNED, "occlusion", "lime", "kernel-shap", "infd")},
+    "cxplain": Form("cxplain", {"about": "data"}),  # as published: it is told the true labels
     **{name: Form(name) for name in ("invase", "real-x", "fastshap", "vibi", "smoothgrad", "auto")},
     "l2x": Form("l2x", words={"approximator": "bag"}),
     "l2x+feedback": Form("l2x", {"feedback": True}),
