@@ -43,9 +43,12 @@ def coin(explainer: Any, n: int, spread: float = 1.0) -> Lesson:
 
 
 def overruling(x: Any) -> Tensor:
-    """The first of sixteen signs decides, unless the fourth is up and the product of the next two overrules it."""
+    """The first of sixteen signs decides, unless the fourth is up and the product of the next two overrules it.
+
+    Shown nothing of use the answer is class 1, by a little: answers never tie.
+    """
     x = torch.as_tensor(x)
-    t = x[:, 0] + 3 * x[:, 1] * x[:, 2] * (x[:, 3] > 0)
+    t = 0.3 + x[:, 0] + 3 * x[:, 1] * x[:, 2] * (x[:, 3] > 0)
     return torch.stack([-t, t], 1).softmax(1)
 
 

@@ -10,7 +10,7 @@ import torch
 from sklearn.ensemble import RandomForestClassifier
 from torch import Tensor
 
-from explainers.planted import overruled, rivals
+from explainers.planted import rivals
 from explainers.samples import KINDS, SHORT, K, fitted, model, task
 from unmask.data.own import dataset
 from unmask.errors import InputError
@@ -240,27 +240,21 @@ def test_ablations_run_and_differ(kind: str, settings: dict[str, Any]) -> None:
     assert not torch.equal(e.scores, fitted("mimic", kind).explain(x).scores)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_a_code_pays_for_l2x_and_not_for_mimic(seed: int) -> None:
-    """Told the answer, L2X names it by which unit it keeps: its reader knows more than the model. Mimic's does not."""
-    liar, mimic = (each.readings_["readings"] for each in rivals(seed))
-    assert liar["approximator"] - liar["fs-m"] > 0.15
-    assert abs(mimic["approximator"] - mimic["fs-m"]) < 0.05
+def test_its_reader_knows_no_more_than_the_model(seed: int) -> None:
+    mimic = rivals(seed)[1].readings_["readings"]
+    assert abs(mimic["approximator"] - mimic["fs-m"]) < 0.02
 
 
-@pytest.mark.slow
-def test_the_telling_unit_is_kept_where_a_code_would_pay() -> None:
-    """In two of three seeds at least: training ends in one of two ways, and one of them is poorer.
+def test_a_code_pays_for_l2x() -> None:
+    """Told the answer, L2X names it by which unit it keeps, in two of three seeds at least: its reader knows it all.
 
-    Rows of class 1: to a model that is shown nothing of use the classes tie, and a tie is class 0.
+    Where it does, Mimic's selections convince the model more often.
     """
-    data, shares = overruled().test, []
-    for seed in range(3):
-        told, shown_by = (each.explain(data.x) for each in rivals(seed))
-        speaks = (data.x[:, 0] > 0) & (told.target == 1)  # rows that the first unit is right about
-        shares.append([float(e.kept[speaks, 0].float().mean()) for e in (told, shown_by)])
-    assert sum(mimic > 0.9 and mimic > liar for liar, mimic in shares) >= 2
+    pairs = [[each.readings_["readings"] for each in rivals(seed)] for seed in range(3)]
+    codes = [(liar, mimic) for liar, mimic in pairs if liar["approximator"] - liar["fs-m"] > 0.15]
+    assert len(codes) >= 2
+    assert all(mimic["fs-m"] > liar["fs-m"] for liar, mimic in codes)
 
 
 def test_a_dataset_of_two_rows_a_class_is_no_obstacle() -> None:
