@@ -142,6 +142,7 @@ def test_rows_of_another_split_and_another_removal(data: Dataset, model: Any) ->
     assert (report.findings.settings["split"], report.findings.settings["removal"]) == ("validation", "zero")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_k_is_taken_from_what_is_given(data: Dataset, model: Any) -> None:
     fitted = api.fit(model, data, 3, method="occlusion")
@@ -302,6 +303,7 @@ def test_the_same_seed_gives_the_same_report(data: Dataset, tmp_path: Path, monk
     assert whole(1) != first
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_a_stopped_audit_goes_on(data: Dataset, model: Any, tmp_path: Path) -> None:
     def audited(resume: Path | None) -> str:

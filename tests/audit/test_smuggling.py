@@ -87,6 +87,7 @@ def test_a_position_code_is_all_gain_and_the_values_tell_nothing():
     assert float(smuggling.eval_x(case, liar).values.mean()) < 0.62
 
 
+@pytest.mark.slow
 def test_one_and_the_same_mask_gains_exactly_nothing_and_is_read():
     case = small_case(table(600), k=1)
     honest = everywhere(case, strongest)

@@ -78,6 +78,7 @@ def test_only_relevant_groups_decide(made: Dataset) -> None:
         assert torch.equal(changed, rows)
 
 
+@pytest.mark.slow
 def test_noise_is_the_share_of_labels_turned_over(made: Dataset) -> None:
     assert torch.equal(load("game", n=500, noise=0).train.y, (game.score(load("game", n=500).train.x) > 0).long())
     noisy = load("game", n=4000, noise=0.2)

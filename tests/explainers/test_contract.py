@@ -21,20 +21,12 @@ from unmask.models import wrap
 from unmask.types import Explanation
 
 EVERY = pytest.mark.parametrize("kind", KINDS)
-FITS = {
-    "cxplain",
-    "fastshap",
-    "invase",
-    "meed",
-    "mimic",
-    "real-x",
-    "sequential",
-    "vibi",
-}  # l2x stands for them in a hurry
+LONG = {"cxplain", "fastshap", "invase", "meed", "mimic", "real-x", "sequential", "vibi"}  # l2x stands for them,
+LONG |= {"infd", "kernel-shap", "lime", "smoothgrad", "gradient-x-input-abs"}  # occlusion and gradients for these
 
 
 def each(names: set[str]) -> list[Any]:
-    return [pytest.param(name, marks=pytest.mark.slow) if name in FITS else name for name in sorted(names)]
+    return [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in sorted(names)]
 
 
 METHOD = pytest.mark.parametrize("method", each(set(METHODS)))

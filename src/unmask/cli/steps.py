@@ -198,6 +198,7 @@ def _scores(path: Path) -> Any:
     except (OSError, EOFError, ValueError) as error:
         raise InputError(f"cannot read scores from {path}: {error}; expected a file written by numpy.save") from error
     if not isinstance(scores, np.ndarray):
+        scores.close()
         raise InputError(f"{path} holds several arrays; expected one, written by numpy.save")
     return scores
 

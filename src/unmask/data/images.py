@@ -45,8 +45,8 @@ def _parts(name: str) -> dict[str, tuple[Tensor, Tensor]]:
     else:
         path = place / f"{source.where}.npz"
         try:
-            stored = np.load(path)
-            arrays = {part: (stored[f"x_{part}"], stored[f"y_{part}"]) for part in ROWS}
+            with np.load(path) as stored:
+                arrays = {part: (stored[f"x_{part}"], stored[f"y_{part}"]) for part in ROWS}
         except (OSError, KeyError, ValueError) as fault:
             raise InputError(
                 f"{path} cannot be read ({fault}); it must hold x_train, y_train, x_test, y_test"
