@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from unmask.explainers.losses import DIRECTIONS, flipped, sliced_wasserstein
+from unmask.explainers.losses import DIRECTIONS, denying, flipped, sliced_wasserstein
 from unmask.seeds import generator
 from unmask.training import soft_cross_entropy
 
@@ -30,6 +30,20 @@ def test_flipped_answers_are_distributions(classes: int) -> None:
 def test_a_flipped_target_of_two_classes_is_the_swapped_one() -> None:
     p, logits = answers(20, 2), torch.randn(20, 2, generator=generator(1))
     torch.testing.assert_close(soft_cross_entropy(logits, flipped(p)), soft_cross_entropy(logits.flip(1), p))
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10])
+def test_denying_is_minus_the_log_of_any_other_answer(classes: int) -> None:
+    p, logits = answers(20, classes), torch.randn(20, classes, generator=generator(1))
+    torch.testing.assert_close(denying(logits, p), -(1 - (p * logits.softmax(1)).sum(1)).log())
+    sure = torch.eye(classes)  # as does a model that is quite sure
+    torch.testing.assert_close(denying(logits[:classes], sure), -(1 - logits[:classes].softmax(1).diagonal()).log())
+
+
+def test_denying_lets_any_wrong_answer_do_where_flipped_wants_all_alike() -> None:
+    p, wrong, none = torch.eye(10)[:1], 8 * torch.eye(10)[1:2], torch.zeros(1, 10)
+    assert float(denying(wrong, p)) < float(denying(none, p)) < float(denying(8 * p, p))
+    assert float(soft_cross_entropy(wrong, flipped(p))) > float(soft_cross_entropy(none, flipped(p)))
 
 
 def directions(classes: int, rng: torch.Generator) -> list[list[float]]:

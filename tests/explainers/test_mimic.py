@@ -120,12 +120,12 @@ def test_random_masks_do_not_depend_on_the_selector() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("lam", "mu"), [(0.0, 0.0), (0.7, 0.0), (0.0, 2.0), (0.3, 1.0)])
 def test_the_selector_listens_to_three_voices(kind: str, lam: float, mu: float) -> None:
-    """CE(p, A(x v)) + lam CE((1 - p) / (c - 1), A(x (1 - v))) + mu CE(p, J(x v))."""
+    """CE(p, A(x v)) - lam log P(A(x (1 - v)) says anything but p) + mu CE(p, J(x v))."""
     explainer = Mimic(2, lam=lam, mu=mu, recipe=SHORT)
     batch, v = built(kind, explainer)
     (_, kept), (_, left) = sides(batch, v, 2)
     want = -(batch.p * explainer.approximator_(batch.x, kept).log_softmax(1)).sum(1)
-    want -= lam * ((1 - batch.p) / 2 * explainer.approximator_(batch.x, left).log_softmax(1)).sum(1)
+    want -= lam * (1 - (batch.p * explainer.approximator_(batch.x, left).softmax(1)).sum(1)).log()
     assert (explainer.judge_ is None) == (mu == 0)
     if explainer.judge_ is not None:
         want -= mu * (batch.p * explainer.judge_.net(batch.x, kept).log_softmax(1)).sum(1)
@@ -221,7 +221,7 @@ def test_the_gap_between_hard_and_relaxed_masks_is_recorded() -> None:
     ("wrong", "said"),
     [
         ({"lam": -1.0}, "lam and mu must not be negative, got -1.0 and 1.0"),
-        ({"mu": -1.0}, "lam and mu must not be negative, got 0.3 and -1.0"),
+        ({"mu": -1.0}, "lam and mu must not be negative, got 1.0 and -1.0"),
         ({"target": "half"}, "target must be shown or full, masks own or random; got 'half' and 'own'"),
         ({"masks": "none"}, "target must be shown or full, masks own or random; got 'shown' and 'none'"),
     ],

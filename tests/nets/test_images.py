@@ -41,6 +41,19 @@ def test_a_hidden_pixel_is_the_centre() -> None:
     torch.testing.assert_close(net(data.train.x, kept), net(filled))
 
 
+@pytest.mark.parametrize("sees", [False, True])
+def test_a_dense_branch_adds_to_the_convolutions_and_sees_what_they_see(sees: bool) -> None:
+    data = SETS["grey"]()
+    net = PixelNet(read(data), 2, 4, 8, sees_mask=sees, context=5).eval()
+    kept = (torch.arange(64) % 3 == 0).float().expand(6, 64)
+    both = net(data.train.x, kept)
+    direct, net.direct = net.direct, None
+    assert direct is not None
+    z = (data.train.x - net.centre) / net.scale * kept.view(6, 1, 8, 8)
+    seen = torch.cat([z, kept.view(6, 1, 8, 8)], 1) if sees else z
+    torch.testing.assert_close(both, net(data.train.x, kept) + direct(seen.flatten(1)))
+
+
 def test_zero_removal_makes_a_hidden_pixel_black() -> None:
     data = SETS["colour"]()
     net = PixelNet(read(data, "zero"), 2, 4, 8).eval()

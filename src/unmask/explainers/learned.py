@@ -7,7 +7,7 @@ settings. Fitted, it has `selector_`, a network that scores units, and `approxim
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -99,16 +99,16 @@ def check(explainer: Any) -> None:
 
 def networks(explainer: Any, task: Task, context: int = 0) -> tuple[nn.Module, nn.Module]:
     """Selector and approximator of the default architecture, their weights drawn from the recipe's seed."""
-    seed, fed = seeds.derive(explainer.recipe.seed, "selector"), len(task.classes) if explainer.feedback else 0
+    seed, fed = seeds.derive(explainer.recipe.seed, "selector"), explainer.feedback * len(task.classes)
     way: Any = getattr(explainer, "activation", "relu")
     selector = nets.selector(task.reader, activation=way, feedback=fed, context=context, seed=seed)
-    return placed(explainer, selector), placed(explainer, reader_net(explainer, task, "approximator"))
+    return placed(explainer, selector), placed(explainer, reader_net(explainer, task, "approximator", context))
 
 
-def reader_net(explainer: Any, task: Task, name: str) -> nn.Module:
+def reader_net(explainer: Any, task: Task, name: str, context: int = 0) -> nn.Module:
     """A maskable network of the default architecture, its weights drawn under its name."""
-    way: Any = getattr(explainer, "activation", "relu")
-    return nets.default(task.reader, len(task.classes), activation=way, seed=seeds.derive(explainer.recipe.seed, name))
+    seed, way = seeds.derive(explainer.recipe.seed, name), cast("Any", getattr(explainer, "activation", "relu"))
+    return nets.default(task.reader, len(task.classes), activation=way, context=context, seed=seed)
 
 
 def placed(explainer: Any, net: nn.Module) -> nn.Module:

@@ -4,10 +4,11 @@ Approximators trained on (x_S, M(x)), the answer to the *full* row, reward a cod
 (x_S, M(x_S)), on the selector's own masks, so that a code is worth nothing unless the model itself answers to it:
 
     step 1 (A):         min  CE(M(x_S), A(x * v)) + CE(M(x_rest), A(x * (1 - v)))     hard S and relaxed v of one draw
-    step 2 (selector):  min  CE(p, A(x * v)) + lam CE((1 - p) / (c - 1), A(x * (1 - v))) + mu CE(p, J(x * v))
+    step 2 (selector):  min  CE(p, A(x * v)) + lam D(p, A(x * (1 - v))) + mu CE(p, J(x * v))
 
-Three voices: the model on what is shown, the model on what is left out, and a neutral judge J that learned from random
-masks what the *values* tell. The model is only ever called on rows with units removed: a black box is enough.
+D(p, q) = -log sum_c (1 - p_c) q_c. Three voices: the model on what is shown, the model on what is left out (it should
+say anything else), and a neutral judge J that learned from random masks what the *values* tell. The model is only ever
+called on rows with units removed: a black box is enough.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from unmask import nets, seeds
 from unmask.errors import InputError
 from unmask.explainers import cures, learned, saving
 from unmask.explainers.learned import Batch, Lesson
-from unmask.explainers.losses import flipped
+from unmask.explainers.losses import denying
 from unmask.explainers.pretraining import pretrain, random_masks
 from unmask.explainers.task import Task, clone
 from unmask.judge import Judge
@@ -34,7 +35,7 @@ from unmask.types import Dataset, rows_of
 
 __all__ = ["Mimic"]
 
-CONTEXT = 64  # features of the whole image that the selector reads
+CONTEXT = 128  # dense features of the whole image that selector and approximator read
 
 
 @dataclass
@@ -44,7 +45,7 @@ class Mimic:
     """
 
     k: int
-    lam: float = 0.3
+    lam: float = 1.0
     mu: float = 1.0
     tau: float = 0.5
     draw: Literal["k-hot", "soft-topk", "gumbel-topk", "noisy-logit-max"] = "soft-topk"
@@ -118,7 +119,7 @@ class Mimic:
         loss = soft_cross_entropy(self.approximator_(batch.x, v), batch.p)
         if self.lam:
             left = self.approximator_(batch.x, batch.valid.to(v) - v)
-            loss = loss + self.lam * soft_cross_entropy(left, flipped(batch.p))
+            loss = loss + self.lam * denying(left, batch.p)
         if self.judge_ is not None:
             loss = loss + self.mu * soft_cross_entropy(self.judge_.net(batch.x, v), batch.p)
         return loss

@@ -27,12 +27,13 @@ def default(
     *,
     sees_mask: bool = False,
     activation: Activation = "relu",
+    context: int = 0,
     seed: int = 0,
 ) -> nn.Module:
     """A maskable classifier for rows as `reader` reads them, its weights drawn from `seed`.
 
     `sees_mask` tells the network which units are hidden, so that a kept 0 differs from a removed value; `activation` is
-    that of perceptrons for tables.
+    that of perceptrons for tables. `context` gives the one for images a dense branch beside its convolutions.
     """
     small, kind = size == "small", reader.layout.kind
     with seeds.seeded(seed):
@@ -40,7 +41,7 @@ def default(
             hidden = (128, 128) if small else (200, 200)
             return TableNet(reader, classes, hidden, sees_mask=sees_mask, activation=ACTIVATIONS[activation])
         if kind == "image":
-            return PixelNet(reader, classes, *((16, 64) if small else (32, 128)), sees_mask=sees_mask)
+            return PixelNet(reader, classes, *((16, 64) if small else (32, 128)), sees_mask=sees_mask, context=context)
         if kind == "words":
             return WordNet(reader, classes, *((50, 100) if small else (50, 250)), sees_mask=sees_mask)
         return SentenceNet(reader, classes, 50, 50 if small else 100, sees_mask=sees_mask)

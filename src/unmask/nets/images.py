@@ -6,19 +6,30 @@ import torch
 from torch import Tensor, nn
 
 from unmask.nets.reader import Reader
-from unmask.nets.tables import standard
+from unmask.nets.tables import mlp, standard
 
 __all__ = ["PixelNet", "PixelSelector"]
 
 
 class PixelNet(nn.Module):
-    """Conv 32 - Conv 64 - max-pool 2 - dropout - dense 128 - dropout - classes, kernels 3 x 3, stride 1."""
+    """Conv 32 - Conv 64 - max-pool 2 - dropout - dense 128 - dropout - classes, kernels 3 x 3, stride 1.
+
+    With `context`, a perceptron of so many hidden units reads the pixels too and the two add up: together they imitate
+    convolutional and dense models alike.
+    """
 
     centre: Tensor
     scale: Tensor
 
     def __init__(
-        self, reader: Reader, classes: int, width: int = 32, hidden: int = 128, *, sees_mask: bool = False
+        self,
+        reader: Reader,
+        classes: int,
+        width: int = 32,
+        hidden: int = 128,
+        *,
+        sees_mask: bool = False,
+        context: int = 0,
     ) -> None:
         super().__init__()
         self.reader, self.sees_mask = reader, sees_mask
@@ -38,10 +49,15 @@ class PixelNet(nn.Module):
         with torch.no_grad():
             flat = self.features(torch.zeros(1, channels + sees_mask, height, side)).shape[1]
         self.head = nn.Sequential(nn.Linear(flat, hidden), nn.ReLU(), nn.Dropout(0.5), nn.Linear(hidden, classes))
+        pixels = (channels + sees_mask) * height * side
+        self.direct = mlp([pixels, context, context, classes], nn.ReLU) if context else None
 
     def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
         z = standard(x, self.reader, self.centre, self.scale, kept)
-        return self.head(self.features(_with_mask(z, self.reader, kept) if self.sees_mask else z))  # type: ignore[no-any-return]
+        if self.sees_mask:
+            z = _with_mask(z, self.reader, kept)
+        logits: Tensor = self.head(self.features(z))
+        return logits if self.direct is None else logits + self.direct(z.flatten(1))
 
 
 class PixelSelector(nn.Module):

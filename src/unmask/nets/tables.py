@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from unmask.nets.reader import Reader
 
-__all__ = ["TableNet", "TableSelector", "standard"]
+__all__ = ["TableNet", "TableSelector", "mlp", "standard"]
 
 
 def standard(x: Tensor, reader: Reader, centre: Tensor, scale: Tensor, kept: Tensor | None) -> Tensor:
@@ -19,7 +19,8 @@ def standard(x: Tensor, reader: Reader, centre: Tensor, scale: Tensor, kept: Ten
     return z if kept is None else z * reader.layout.spread(kept.to(z))
 
 
-def _mlp(sizes: Sequence[int], activation: type[nn.Module]) -> nn.Sequential:
+def mlp(sizes: Sequence[int], activation: type[nn.Module]) -> nn.Sequential:
+    """A perceptron; the last of `sizes` is its output, without activation."""
     layers: list[nn.Module] = []
     for a, b in pairwise(sizes[:-1]):
         layers += [nn.Linear(a, b), activation()]
@@ -50,7 +51,7 @@ class TableNet(nn.Module):
         self.register_buffer("centre", reader.centre.clone())
         self.register_buffer("scale", reader.scale.clone())
         width = reader.centre.numel() + sees_mask * reader.layout.d + extra
-        self.body = _mlp([width, *hidden, classes], activation)
+        self.body = mlp([width, *hidden, classes], activation)
 
     def forward(self, x: Tensor, kept: Tensor | None = None, extra: Tensor | None = None) -> Tensor:
         z = standard(x, self.reader, self.centre, self.scale, kept).flatten(1)
