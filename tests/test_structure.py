@@ -89,7 +89,7 @@ def last_name(node: ast.expr) -> str:
 
 BASE = {"errors", "seeds", "drawing", "progress", "types", "devices", "writing"}
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
-BELOW_METHODS = BELOW_TRAINING | {"training", "judge"}
+BELOW_METHODS = BELOW_TRAINING | {"distances", "training", "judge", "task"}
 BELOW_API = BELOW_METHODS | {"explainers", "attention", "rationales", "audit", "report", "study", "config"}
 ALL = BELOW_API | {"api", "auto", "cli", "reproduce", "sweep", "unmask"}
 
@@ -99,7 +99,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "nets": BASE | {"masking"},
     "data": BASE | {"masking", "nets"},
     "models": BASE | {"masking", "nets"},
+    "distances": BASE | {"masking"},
     "training": BELOW_TRAINING,
+    "task": BELOW_TRAINING,
     "judge": BELOW_TRAINING | {"training"},
     "explainers": BELOW_METHODS,
     "attention": BELOW_METHODS,
@@ -307,7 +309,7 @@ def function_lengths(path: str, source: str) -> list[tuple[str, int]]:
 
 
 def long_files(path: str, source: str) -> list[str]:
-    limit = LONGEST_METHOD_FILE if room(path) == "explainers" else LONGEST_FILE
+    limit = LONGEST_METHOD_FILE if room(path) in METHOD_ROOMS else LONGEST_FILE
     length = len(source.splitlines())
     return [f"{path}: {length} lines, at most {limit}"] if length > limit else []
 

@@ -15,9 +15,9 @@ from unmask.data.own import dataset
 from unmask.explainers.l2x import L2X
 from unmask.explainers.learned import Lesson, Part
 from unmask.explainers.mimic import Mimic
-from unmask.explainers.task import begin
 from unmask.models import wrap
 from unmask.seeds import generator
+from unmask.task import begin
 from unmask.training import Recipe
 from unmask.types import Dataset
 

@@ -18,9 +18,9 @@ from unmask.data.synthetic import probabilities
 from unmask.errors import InputError
 from unmask.explainers import make
 from unmask.explainers.cxplain import EPS, CXPlain, _divergence, shares
-from unmask.explainers.task import begin
 from unmask.models import counted
 from unmask.seeds import generator
+from unmask.task import begin
 from unmask.training import Recipe, evaluate
 from unmask.types import Layout
 

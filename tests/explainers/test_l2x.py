@@ -16,10 +16,10 @@ from unmask.data.synthetic import probabilities
 from unmask.errors import InputError
 from unmask.explainers.l2x import L2X
 from unmask.explainers.learned import Batch, drawn
-from unmask.explainers.task import begin
 from unmask.models import wrap
 from unmask.nets import WordBag, WordNet
 from unmask.seeds import generator
+from unmask.task import begin
 from unmask.training import Recipe, evaluate
 from unmask.types import Dataset
 

@@ -15,11 +15,11 @@ from unmask.errors import InputError, NotFittedError
 from unmask.explainers.l2x import L2X
 from unmask.explainers.learned import Batch, check, drawn, lesson, networks, reader_net, scored, selected
 from unmask.explainers.saving import load
-from unmask.explainers.task import begin, turned
 from unmask.explainers.vibi import VIBI
 from unmask.masking import relax
 from unmask.models import counted
 from unmask.seeds import generator
+from unmask.task import begin, turned
 from unmask.training import Recipe, evaluate
 from unmask.types import Explanation
 

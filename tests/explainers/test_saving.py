@@ -16,8 +16,8 @@ from explainers.samples import fitted, model, task, unfitted
 from unmask.data.own import dataset
 from unmask.errors import InputError, NotFittedError
 from unmask.explainers.saving import load
-from unmask.explainers.task import settings_of
 from unmask.masking import REMOVALS
+from unmask.task import settings_of
 
 
 @pytest.fixture

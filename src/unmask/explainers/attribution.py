@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from unmask.errors import InputError
-from unmask.explainers.task import Task
 from unmask.masking.removals import PAD, Cut
+from unmask.task import Task
 from unmask.types import Inputs
 
 __all__ = ["ROWS", "baselines", "batches", "layer_of", "swept", "to_units"]

@@ -10,8 +10,8 @@ from torch import Tensor
 from unmask import seeds
 from unmask.errors import unknown
 from unmask.explainers import saving
-from unmask.explainers.task import begin, clone, explained
 from unmask.masking.controls import CONTROLS
+from unmask.task import begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs
 
 __all__ = ["Control"]

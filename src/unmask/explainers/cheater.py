@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from unmask import seeds
 from unmask.explainers import saving
-from unmask.explainers.task import Task, begin, clone, explained
+from unmask.task import Task, begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs
 
 __all__ = ["Cheater"]

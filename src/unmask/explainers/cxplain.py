@@ -20,8 +20,8 @@ from unmask import devices, nets, seeds
 from unmask.errors import InputError
 from unmask.explainers import saving
 from unmask.explainers.occlusion import without_each
-from unmask.explainers.task import Task, as_inputs, begin, clone, explained
 from unmask.masking.relax import LARGE
+from unmask.task import Task, as_inputs, begin, clone, explained
 from unmask.training import Recipe, evaluate, minimize
 from unmask.types import Dataset, Explanation, Inputs, Split, rows_of
 

@@ -22,9 +22,9 @@ from unmask.errors import InputError
 from unmask.explainers import learned, saving
 from unmask.explainers.learned import Part
 from unmask.explainers.shapley import Value, any_part, efficient, ends, many, misfit, pairs
-from unmask.explainers.task import Task, clone, explained
 from unmask.judge import Rows, train_judge
 from unmask.models import shown
+from unmask.task import Task, clone, explained
 from unmask.training import Loss, Recipe, evaluate, minimize
 from unmask.types import Dataset, Explanation, Inputs, rows_of
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from unmask.explainers import saving
 from unmask.explainers.attribution import layer_of, swept
-from unmask.explainers.task import begin, clone, explained
+from unmask.task import begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs
 
 __all__ = ["Gradient", "GradientXInput"]

@@ -12,8 +12,8 @@ from unmask import seeds
 from unmask.errors import InputError
 from unmask.explainers import saving
 from unmask.explainers.lime import CALLS, answers, by_length, check_samples, least_squares
-from unmask.explainers.task import begin, clone, explained
 from unmask.masking import subsets
+from unmask.task import begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs, rows_of
 
 __all__ = ["INFD"]

@@ -13,7 +13,7 @@ from torch import Tensor
 from unmask.errors import InputError
 from unmask.explainers import attribution, saving
 from unmask.explainers.attribution import baselines, batches, layer_of, to_units
-from unmask.explainers.task import begin, clone, explained
+from unmask.task import begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs
 
 __all__ = ["IntegratedGradients"]

@@ -20,9 +20,9 @@ from unmask import nets
 from unmask.errors import InputError
 from unmask.explainers import cures, learned, saving
 from unmask.explainers.learned import Batch
-from unmask.explainers.task import Task, clone
 from unmask.masking import subsets
 from unmask.masking.relax import log_bernoulli
+from unmask.task import Task, clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
 

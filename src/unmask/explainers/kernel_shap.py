@@ -15,8 +15,8 @@ from torch import Tensor
 from unmask import seeds
 from unmask.explainers import saving
 from unmask.explainers.lime import answers, by_length, check_samples, least_squares
-from unmask.explainers.task import begin, clone, explained
 from unmask.masking import subsets
+from unmask.task import begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs, rows_of
 
 __all__ = ["KernelSHAP"]

@@ -15,7 +15,7 @@ from unmask import nets, seeds
 from unmask.errors import InputError
 from unmask.explainers import cures, learned, saving
 from unmask.explainers.learned import Batch
-from unmask.explainers.task import Task, clone
+from unmask.task import Task, clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
 

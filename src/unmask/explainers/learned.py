@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from unmask import devices, nets, seeds
 from unmask.errors import InputError
-from unmask.explainers.task import Task, begin, explained
 from unmask.masking import subsets
 from unmask.masking.relax import DRAWS
+from unmask.task import Task, begin, explained
 from unmask.training import evaluate
 from unmask.types import Dataset, Explanation, Inputs
 

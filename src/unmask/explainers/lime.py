@@ -16,9 +16,9 @@ from torch import Tensor
 from unmask import seeds
 from unmask.errors import InputError
 from unmask.explainers import saving
-from unmask.explainers.task import Task, begin, clone, explained
 from unmask.masking import subsets
 from unmask.models import shown
+from unmask.task import Task, begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs, rows_of
 
 __all__ = ["LIME", "answers", "by_length", "check_samples", "least_squares"]

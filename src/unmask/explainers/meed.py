@@ -22,8 +22,8 @@ from unmask.explainers import cures, learned, saving
 from unmask.explainers.gradients import GradientXInput
 from unmask.explainers.learned import Batch, Lesson
 from unmask.explainers.losses import flipped, sliced_wasserstein
-from unmask.explainers.task import Task, clone
 from unmask.masking.relax import DRAWS, LARGE
+from unmask.task import Task, clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
 

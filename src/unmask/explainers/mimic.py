@@ -26,10 +26,10 @@ from unmask.explainers import cures, learned, saving
 from unmask.explainers.learned import Batch, Lesson
 from unmask.explainers.losses import denying
 from unmask.explainers.pretraining import pretrain, random_masks
-from unmask.explainers.task import Task, clone
 from unmask.judge import Judge
 from unmask.masking import subsets
 from unmask.models import shown
+from unmask.task import Task, clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset, rows_of
 

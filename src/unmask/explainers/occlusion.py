@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from unmask.explainers import saving
-from unmask.explainers.task import Task, begin, clone, explained
 from unmask.models import shown
+from unmask.task import Task, begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs, rows_of
 
 __all__ = ["Occlusion", "without_each"]

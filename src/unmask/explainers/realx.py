@@ -21,11 +21,11 @@ from torch import Tensor
 from unmask.errors import InputError
 from unmask.explainers import learned, saving
 from unmask.explainers.pretraining import pretrain
-from unmask.explainers.task import Task, clone
 from unmask.explainers.watch import Watch
 from unmask.judge import Draw, mixed_sizes
 from unmask.masking import subsets
 from unmask.masking.relax import log_bernoulli, rebar
+from unmask.task import Task, clone
 from unmask.training import Recipe, minimize, soft_cross_entropy
 from unmask.types import Dataset
 

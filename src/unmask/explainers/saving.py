@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from unmask.errors import InputError, NotFittedError
 from unmask.explainers import METHODS, make
-from unmask.explainers.task import Task, settings_of
 from unmask.masking.removals import BlurFill, Cut, FixedFill
 from unmask.models import Wrapped, bind, wrap
 from unmask.nets import Reader, Vocabulary
+from unmask.task import Task, settings_of
 from unmask.training import Recipe
 from unmask.types import Dataset, Layout, Removal, Split
 from unmask.writing import new_folder, read_json

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from unmask import devices, nets, seeds
 from unmask.explainers import saving
-from unmask.explainers.task import Task, begin, clone, explained
 from unmask.judge import Rows, judge_net, mixed_sizes, train_judge
 from unmask.masking import relax, subsets
+from unmask.task import Task, begin, clone, explained
 from unmask.training import Recipe, evaluate, minimize, soft_cross_entropy
 from unmask.types import Dataset, Explanation, Inputs
 

@@ -12,7 +12,7 @@ from unmask import seeds
 from unmask.errors import InputError
 from unmask.explainers import saving
 from unmask.explainers.attribution import layer_of, swept
-from unmask.explainers.task import begin, clone, explained
+from unmask.task import begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs
 
 __all__ = ["SmoothGrad"]

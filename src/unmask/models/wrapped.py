@@ -63,6 +63,7 @@ class Wrapped:
     mask_token: str | None = None
     takes: str = "array"
     batch: int = 512
+    attention: str | None = None  # the submodule whose output is the attention weights, where one was named
     details: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, x: Inputs) -> Tensor:

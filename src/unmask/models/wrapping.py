@@ -29,15 +29,19 @@ def wrap(
     outputs: Literal["probabilities", "logits"] | None = None,
     device: str = "auto",
     removal: str | None = None,
+    attention: str | None = None,
 ) -> Wrapped:
     """Anything that predicts classes as one callable `x -> (n, classes)` probabilities.
 
     Takes a torch module (say `outputs=`), a scikit-learn classifier, or a callable that returns probabilities.
     `takes` says what it wants: "array", "frame" (a data frame), "text" (units joined by spaces) or "ids" (with a
-    `tokenizer`: a callable from rows of words to a tensor of ids).
+    `tokenizer`: a callable from rows of words to a tensor of ids). `attention` names the submodule of a torch module
+    whose output is its attention weights, one for each word.
     """
     if isinstance(model, Wrapped):
-        return replace(model, removal=removal or model.removal)
+        return replace(model, removal=removal or model.removal, attention=attention or model.attention)
+    if attention is not None and not isinstance(model, nn.Module):
+        raise InputError(f"attention names a part of a torch module, got a {type(model).__name__}")
     if takes not in (None, "text", "ids", "array", "frame"):
         raise InputError(f"takes must be 'text', 'ids', 'array' or 'frame', got {takes!r}")
     if takes == "ids" and tokenizer is None:
@@ -45,7 +49,7 @@ def wrap(
     if isinstance(model, type):
         raise InputError(f"wrap takes a fitted model, got the class {model.__name__}; make one of it and fit it first")
     if isinstance(model, nn.Module):
-        return _torch(model, takes, tokenizer, outputs, device, removal)
+        return replace(_torch(model, takes, tokenizer, outputs, device, removal), attention=attention)
     if callable(getattr(model, "predict_proba", None)):
         return _scikit(model, takes, tokenizer, removal)
     if callable(model):

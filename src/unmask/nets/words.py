@@ -49,6 +49,11 @@ class WordEmbedding(nn.Module):
             if self.hidden is not None:
                 self.hidden.zero_()
 
+    def set_vectors(self, vectors: Tensor) -> None:
+        """Take the rows of `vectors` (vocabulary, width) for the table; the end and a hidden word stay zero."""
+        with torch.no_grad():
+            self.table.weight[HIDDEN + 1 :] = vectors[HIDDEN + 1 :].to(self.table.weight)
+
     def forward(self, ids: Tensor, kept: Tensor | None = None) -> Tensor:
         shown = (ids > HIDDEN).to(self.table.weight.dtype)
         if kept is not None:

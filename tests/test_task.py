@@ -11,9 +11,9 @@ from torch import Tensor
 
 from explainers.samples import SHORT, K, fitted, model, task, unfitted
 from unmask.errors import InputError, NotFittedError
-from unmask.explainers.task import Task, as_inputs, begin, clone, explained, settings_of, turned
 from unmask.masking import default_removal
 from unmask.models import counted, wrap
+from unmask.task import Task, as_inputs, begin, clone, explained, settings_of, turned
 
 
 def explainer(kind: str = "words", k: int = 2) -> SimpleNamespace:

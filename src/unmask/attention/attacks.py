@@ -1,0 +1,35 @@
+"""Small changes that hurt most: projected gradient ascent on attention vectors and on word vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+__all__ = ["ascend", "noise"]
+
+
+STEPS = 10
+
+
+def noise(shape: torch.Size, radius: float, rng: torch.Generator) -> Tensor:
+    """Uniform in [-radius, radius], on the generator's device."""
+    return (2 * torch.rand(shape, generator=rng, device=rng.device) - 1) * radius
+
+
+def ascend(
+    harm: Callable[[Tensor], Tensor], where: Tensor, radius: float, rng: torch.Generator, steps: int = STEPS
+) -> Tensor:
+    """A change delta with |delta| <= radius in every place and 0 where `where` is 0 that makes `harm(delta)` large.
+
+    Projected gradient ascent from a random start: `steps` steps of 2 radius / steps along the sign of the gradient
+    (Madry et al. 2018). `where` has the shape of the change.
+    """
+    where = where.to(torch.get_default_dtype())
+    delta = noise(where.shape, radius, rng).to(where.device) * where
+    for _ in range(steps):
+        delta = delta.detach().requires_grad_()
+        (slope,) = torch.autograd.grad(harm(delta).sum(), delta)
+        delta = (delta.detach() + slope.sign() * (2 * radius / steps)).clamp(-radius, radius) * where
+    return delta.detach()

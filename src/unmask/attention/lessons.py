@@ -1,0 +1,115 @@
+"""What training an attention model needs of it: its rows as it reads them, what it says and where it looks."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unmask.errors import InputError
+from unmask.models import Wrapped
+from unmask.models.attending import Attentive, attentive, embedding_of
+from unmask.task import Task, begin
+from unmask.types import Dataset, Inputs, Split
+
+__all__ = ["Batch", "Lesson", "Part", "copied", "lesson", "looked", "protocol"]
+
+TRIED = 4  # rows on which the protocol of a model is tried out
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of one split: as the model reads them, their labels, and what the model as given said and looked at."""
+
+    x: Tensor
+    y: Tensor
+    valid: Tensor  # (n, d)
+    p: Tensor  # (n, classes) answers of the model as given
+    w: Tensor  # (n, d) its attention
+
+    @property
+    def rows(self) -> tuple[Tensor, ...]:
+        return self.x, self.y, self.valid, self.p, self.w
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some training rows at one step, as in `Part`."""
+
+    x: Tensor
+    y: Tensor
+    valid: Tensor
+    p: Tensor
+    w: Tensor
+    rng: torch.Generator
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A model that stays as it is, a copy that learns, and the rows for both."""
+
+    task: Task
+    given: Attentive
+    student: Attentive
+    train: Part
+    held: Part
+
+    @property
+    def embedding(self) -> nn.Module:
+        """The part of the student that turns words into vectors."""
+        return embedding_of(self.student.module)
+
+
+def lesson(model: Any, data: Dataset, k: int, removal: str | None) -> Lesson:
+    """Ask the model once about all rows of training and validation; its copy is the student."""
+    task = begin(model, data, k, removal)
+    tried = data.train.x[:TRIED]
+    given, student = protocol(task.ready(), tried), protocol(copied(task.ready()), tried)
+    train, held = (_part(task, given, split) for split in (data.train, data.validation))
+    return Lesson(task, given, student, train, held)
+
+
+def copied(wrapped: Wrapped) -> Wrapped:
+    """The same model with a module of its own, which may learn; frozen parameters stay frozen."""
+    module = deepcopy(_module(wrapped))
+    return replace(wrapped, module=module, call=module)
+
+
+def protocol(wrapped: Wrapped, rows: Inputs) -> Attentive:
+    """The model's attention, tried out on a few rows."""
+    return attentive(_module(wrapped), wrapped.feed(rows[:TRIED]), wrapped.attention)
+
+
+def _module(wrapped: Wrapped) -> nn.Module:
+    if wrapped.module is None:
+        raise InputError(f"{wrapped.name} is no torch module: only of one can attention be had")
+    return wrapped.module
+
+
+def _part(task: Task, given: Attentive, split: Split) -> Part:
+    model = task.ready()
+    valid = task.reader.layout.valid(split.x)
+    x = model.feed(split.x)
+    raw, w = looked(given, x)
+    if w.shape != valid.shape:
+        raise InputError(
+            f"attention must have one weight for each word, {tuple(valid.shape)}, got {tuple(w.shape)}; special tokens "
+            "must not be among them"
+        )
+    return Part(x.cpu(), split.y, valid, raw.softmax(1) if model.outputs == "logits" else raw, w)
+
+
+def looked(model: Attentive, x: Tensor, batch: int = 512) -> tuple[Tensor, Tensor]:
+    """Raw outputs (n, classes) and attention (n, d) of all rows, in evaluation mode, without gradients."""
+    was, outputs, weights = model.module.training, [], []
+    model.module.eval()
+    with torch.no_grad():
+        for rows in x.split(batch):
+            w, states = model.attend(rows)
+            weights.append(w.cpu())
+            outputs.append(model.answer(states, w).cpu())
+    model.module.train(was)
+    return torch.cat(outputs), torch.cat(weights)

@@ -1,0 +1,130 @@
+"""Adversarial training on word vectors: Word-AT and Word-iAT.
+
+"Adversarial Training Methods for Semi-Supervised Text Classification", Miyato et al. 2017, and "Interpretable
+Adversarial Perturbation in Input Embedding Space", Sato et al. 2018.
+
+Word-AT moves the vectors of a row by eps g / |g|, g the gradient of the loss. Word-iAT moves each vector only toward
+other words: r = sum_k alpha_k d_k, d_k the unit vectors to its neighbours, alpha = eps (d . g) / |d . g|. The loss is
+that of the row as it is plus that of the row moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from unmask.attention import retraining
+from unmask.attention.attacks import STEPS, noise
+from unmask.attention.lessons import Batch, Lesson
+from unmask.errors import InputError
+from unmask.models.attending import Shift
+from unmask.task import clone
+from unmask.training import Recipe, soft_cross_entropy
+from unmask.types import Dataset
+
+__all__ = ["WordAT", "adversarial", "attacked"]
+
+NEIGHBOURS = 8  # words that a vector may be moved toward
+
+
+@dataclass
+class WordAT:
+    """`eps` is the length of a row's change; `toward_words` makes it Word-iAT."""
+
+    k: int = 7
+    eps: float = 1.0
+    toward_words: bool = False
+    removal: str | None = None
+    recipe: Recipe = Recipe(epochs=3, batch=32, rate=5e-4)
+    device: str = "auto"
+    method: ClassVar[str] = "word-at"
+    clone = clone
+    explain = retraining.explain
+
+    def __post_init__(self) -> None:
+        if not self.eps > 0:
+            raise InputError(f"eps must be above 0, got {self.eps}")
+
+    def fit(self, model: Any, data: Dataset) -> WordAT:
+        self._near: Tensor | None = None
+        found: WordAT = retraining.fit(self, model, data)
+        return found
+
+    def loss(self, lesson: Lesson, batch: Batch) -> Tensor:
+        """CE(y) + CE(y; moved)."""
+        clean = soft_cross_entropy(lesson.student.module(batch.x), batch.y)
+        if not self.toward_words:
+            return clean + adversarial(lesson, batch, batch.y, self.eps)
+        return clean + soft_cross_entropy(moved(lesson, batch, self._toward(lesson, batch)), batch.y)
+
+    def _toward(self, lesson: Lesson, batch: Batch) -> Tensor:
+        """(n, words, e) the change of Word-iAT."""
+        table = lesson.embedding
+        if not isinstance(table, nn.Embedding) or batch.x.ndim != 2:
+            raise InputError("word-iat needs a model that reads ids (rows, words) through an nn.Embedding")
+        if self._near is None:
+            self._near = _neighbours(table.weight.detach())
+        g = slope(lesson, batch, batch.y)
+        vectors = table.weight.detach()
+        toward = nn.functional.normalize(vectors[self._near[batch.x]] - vectors[batch.x][:, :, None], dim=-1)
+        alpha = (toward * g[:, :, None]).sum(-1)  # (n, words, neighbours)
+        alpha = self.eps * alpha / alpha.flatten(1).norm(dim=1).clamp(min=1e-12)[:, None, None]
+        change: Tensor = (alpha[..., None] * toward).sum(2)
+        return change
+
+
+def slope(lesson: Lesson, batch: Batch, target: Tensor) -> Tensor:
+    """(n, words, e) the gradient of the student's loss at the word vectors; nothing of it reaches the student."""
+    with Shift(lesson.embedding) as shift:
+        loss = soft_cross_entropy(lesson.student.module(batch.x), target).sum()
+    return torch.autograd.grad(loss, shift.delta)[0]
+
+
+def moved(lesson: Lesson, batch: Batch, by: Tensor) -> Tensor:
+    """The student's raw answer when word vectors are moved."""
+    with Shift(lesson.embedding, by):
+        found: Tensor = lesson.student.module(batch.x)
+    return found
+
+
+def adversarial(lesson: Lesson, batch: Batch, target: Tensor, eps: float) -> Tensor:
+    """(n,) loss against `target` (classes or probabilities) where the row's vectors are moved by eps against it."""
+    g = slope(lesson, batch, target)
+    size = g.flatten(1).norm(dim=1).clamp(min=1e-12)[:, None, None]
+    return soft_cross_entropy(moved(lesson, batch, eps * g / size), target)
+
+
+def attacked(lesson: Lesson, batch: Batch, radius: float, steps: int = STEPS) -> tuple[Tensor, Tensor]:
+    """Answer and attention under the attack of SEAT's released code.
+
+    Steps along the sign of the gradient of |y - p| from a random start; the attacked vectors are cut to [0, 1], as
+    there: negative coordinates become 0 whatever the radius.
+    """
+    sure = nn.functional.one_hot(batch.y, batch.p.shape[1]).to(batch.p)
+    by = noise(slope(lesson, batch, batch.y).shape, radius, batch.rng).to(batch.p)
+    for _ in range(steps):
+        with Shift(lesson.embedding, _cut(by)), Shift(lesson.embedding) as after:
+            apart = (lesson.student.module(batch.x).softmax(1) - sure).abs().sum() / 2
+        by = (by + torch.autograd.grad(apart, after.delta)[0].sign() * (2 * radius / steps)).clamp(-radius, radius)
+    with Shift(lesson.embedding, _cut(by)):
+        w, states = lesson.student.attend(batch.x)
+        return lesson.student.answer(states, w), w
+
+
+def _cut(by: Tensor) -> Callable[[Tensor], Tensor]:
+    return lambda vectors: (vectors + by).clamp(0, 1) - vectors
+
+
+def _neighbours(vectors: Tensor, batch: int = 1024) -> Tensor:
+    """(words, NEIGHBOURS) the nearest other words by cosine."""
+    unit = nn.functional.normalize(vectors, dim=1)
+    found = []
+    for start in range(0, len(unit), batch):
+        cosine = unit[start : start + batch] @ unit.T
+        cosine[torch.arange(len(cosine)), start + torch.arange(len(cosine))] = -2.0
+        found.append(cosine.topk(min(NEIGHBOURS, len(unit) - 1), dim=1).indices)
+    return torch.cat(found)

@@ -1,0 +1,60 @@
+"""How far answers and attention vectors are apart, one value for each example.
+
+Attention vectors have `valid`, which positions are words; the others weigh nothing and are not looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from unmask.errors import InputError
+from unmask.masking import subsets
+
+__all__ = ["entropy", "jsd", "overlap", "tvd", "tvd_legacy"]
+
+
+def tvd(p: Tensor, q: Tensor) -> Tensor:
+    """(n,) total variation of two answers (n, classes): half the sum over all classes, from 0 to 1."""
+    return (p - q).abs().sum(1) / 2
+
+
+def tvd_legacy(p: Tensor, q: Tensor, form: Literal["batch-sum", "bce"], batch: int = 32) -> Tensor:
+    """The published scale of SEAT's Table 1, one value for each batch of examples, for two classes.
+
+    `batch-sum` sums |p - q| / 2 of the second class over a batch. `bce`, which made the vanilla rows, is no distance:
+    it feeds q as a logit into binary cross-entropy against p, so that it is never near 0.
+    """
+    if p.shape[1] != 2:
+        raise InputError(f"the published TVD is for two classes, got {p.shape[1]}; use tvd")
+    if form not in ("batch-sum", "bce"):
+        raise InputError(f"form must be batch-sum or bce, got {form!r}")
+    a, b = p[:, 1], q[:, 1]
+    each = (a - b).abs() / 2 if form == "batch-sum" else b.exp().log1p() - a * b
+    return torch.stack([part.sum() for part in each.split(batch)]) if len(each) else each
+
+
+def jsd(a: Tensor, b: Tensor, valid: Tensor) -> Tensor:
+    """(n,) Jensen-Shannon divergence of two weight vectors in natural units, from 0 to log 2."""
+    a, b = a * valid, b * valid
+    middle = (a + b) / 2
+    return ((_kl_terms(a, middle) + _kl_terms(b, middle)).sum(1) / 2).clamp(min=0.0)
+
+
+def entropy(a: Tensor, valid: Tensor) -> Tensor:
+    """(n,) entropy of a weight vector over log of its length: 1 is uniform, 0 all on one word; a single word has 0."""
+    a = a * valid
+    return -torch.xlogy(a, a).sum(1) / valid.sum(1).clamp(min=2).to(a).log()
+
+
+def overlap(a: Tensor, b: Tensor, k: int, valid: Tensor) -> Tensor:
+    """(n,) share of the k heaviest words of `a` that are among those of `b`; of all words where a row has fewer."""
+    both = subsets.topk(a, k, valid) & subsets.topk(b, k, valid)
+    return both.sum(1) / subsets.counts(valid, k).clamp(min=1)
+
+
+def _kl_terms(p: Tensor, q: Tensor) -> Tensor:
+    tiny = torch.finfo(p.dtype).tiny
+    return torch.xlogy(p, p.clamp(min=tiny)) - torch.xlogy(p, q.clamp(min=tiny))

@@ -1,0 +1,168 @@
+"""Models that answer through one attention vector, ours or yours, behind two calls.
+
+`attend(x) -> (weights, states)` and `answer(states, weights) -> logits`. A module that has both methods is taken at its
+word; of any other the name of the submodule whose output is the weights is needed, and that output is caught and
+replaced while the module runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unmask.errors import InputError
+
+__all__ = ["Attentive", "Shift", "attentive", "embedding_of"]
+
+EXACT = 1e-6  # how near the answer must be when a module's own weights are put back
+
+
+@dataclass(frozen=True)
+class Attentive:
+    """`module` answers through the attention weights that `attention`, a part of it, gives out."""
+
+    module: nn.Module
+    attention: nn.Module
+    hooked: bool = False
+
+    def attend(self, x: Any) -> tuple[Tensor, Any]:
+        """Weights (n, d) and what `answer` needs beside them."""
+        if not self.hooked:
+            found: tuple[Tensor, Any] = self.module.attend(x)  # type: ignore[operator]
+            return found
+        caught: list[Tensor] = []
+        handle = self.attention.register_forward_hook(lambda _m, _i, out: caught.append(out))
+        try:
+            self.module(x)
+        finally:
+            handle.remove()
+        return _flat(_once(caught)), x
+
+    def answer(self, states: Any, weights: Tensor) -> Tensor:
+        """Raw outputs when attention is `weights`."""
+        if not self.hooked:
+            found: Tensor = self.module.answer(states, weights)  # type: ignore[operator]
+            return found
+        handle = self.attention.register_forward_hook(lambda _m, _i, out: weights.view_as(out))
+        try:
+            given: Tensor = self.module(states)
+        finally:
+            handle.remove()
+        return given
+
+    def rest(self) -> list[nn.Parameter]:
+        """The parameters that are not those of the attention."""
+        own = {id(p) for p in self.attention.parameters()}
+        return [p for p in self.module.parameters() if id(p) not in own]
+
+
+def attentive(module: nn.Module, x: Any, name: str | None = None) -> Attentive:
+    """The attention protocol of a module; `x` are a few rows as it reads them, to try it out.
+
+    `name` is that of the submodule whose output is the weights, as in `dict(module.named_modules())`. Without a name
+    the module itself must have `attend` and `answer`; its attribute `attention`, where it has one, is the part that is
+    trained when only attention is.
+    """
+    if name is None:
+        if not (hasattr(module, "attend") and hasattr(module, "answer")):
+            raise InputError(
+                f"{type(module).__name__} has no methods attend and answer; name the submodule that gives out the "
+                f"attention weights, one of: {', '.join(n for n, _ in module.named_modules() if n)}"
+            )
+        part = getattr(module, "attention", None)
+        found = Attentive(module, part if isinstance(part, nn.Module) else nn.Module())
+    else:
+        parts = dict(module.named_modules())
+        if name not in parts or not name:
+            raise InputError(
+                f"{type(module).__name__} has no submodule {name!r}; it has: {', '.join(filter(None, parts))}"
+            )
+        found = Attentive(module, parts[name], hooked=True)
+    _check(found, x)
+    return found
+
+
+def _check(found: Attentive, x: Any) -> None:
+    """Put the module's own weights back: it must say the same."""
+    was = found.module.training
+    found.module.eval()
+    try:
+        with torch.no_grad():
+            weights, states = found.attend(x)
+            if weights.ndim != 2 or bool((weights < -EXACT).any()):
+                raise InputError(
+                    f"attention weights must be (rows, units) and not negative, got shape {tuple(weights.shape)}"
+                )
+            apart = float((found.answer(states, weights) - found.module(x)).abs().max())
+    finally:
+        found.module.train(was)
+    if not apart <= EXACT * 10:
+        raise InputError(
+            f"putting the attention weights back changes the answer by {apart:.2g}: they are used elsewhere too, or "
+            "changed after the named module; name the module whose output is used as it is, and once"
+        )
+
+
+def _once(caught: list[Tensor]) -> Tensor:
+    if len(caught) != 1 or not isinstance(caught[0], Tensor):
+        raise InputError(
+            f"the named attention module must run once and give out one tensor, it ran {len(caught)} times; "
+            "name the module whose output is the weights"
+        )
+    return caught[0]
+
+
+def _flat(weights: Tensor) -> Tensor:
+    """(n, d), from (n, d, 1) or (n, 1, d) as well."""
+    if weights.ndim == 3 and 1 in weights.shape[1:]:
+        return weights.flatten(1)
+    if weights.ndim != 2:
+        raise InputError(
+            f"the named module gives out a tensor of shape {tuple(weights.shape)}; attention weights are (rows, units)"
+        )
+    return weights
+
+
+def embedding_of(module: nn.Module, name: str | None = None) -> nn.Module:
+    """The part that turns ids into vectors: the one named, or the first nn.Embedding there is."""
+    parts: dict[str, nn.Module] = dict(module.named_modules())
+    if name is not None and name in parts:
+        return parts[name]
+    found: nn.Module | None = next((part for part in parts.values() if isinstance(part, nn.Embedding)), None)
+    if found is None or name is not None:
+        raise InputError(
+            f"{type(module).__name__} has no embedding {name or ''}; it has: {', '.join(filter(None, parts))}"
+        )
+    return found
+
+
+def _no_part(module: nn.Module, what: str) -> InputError:
+    parts = ", ".join(name for name, _ in module.named_modules() if name)
+    return InputError(f"{type(module).__name__} has no {what}; it has: {parts}")
+
+
+class Shift:
+    """Inside `with Shift(embedding, by)`, what the embedding gives out is moved: by a tensor, or by `by(vectors)`.
+
+    Without `by` it is moved by `delta`, zeros that gradients can be taken of.
+    """
+
+    def __init__(self, embedding: nn.Module, by: Tensor | Callable[[Tensor], Tensor] | None = None) -> None:
+        self.embedding, self.by, self.delta = embedding, by, torch.empty(0)
+
+    def __enter__(self) -> Shift:
+        self._handle = self.embedding.register_forward_hook(self._moved)
+        return self
+
+    def __exit__(self, *why: object) -> None:
+        self._handle.remove()
+
+    def _moved(self, _module: nn.Module, _inputs: Any, vectors: Tensor) -> Tensor:
+        if self.by is None:
+            self.delta = torch.zeros_like(vectors).requires_grad_()
+            return vectors + self.delta
+        return vectors + (self.by(vectors) if callable(self.by) else self.by)
