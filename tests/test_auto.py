@@ -57,6 +57,16 @@ def test_the_seed_reaches_whoever_draws() -> None:
     assert seeded(make("occlusion", 2), 5) == make("occlusion", 2)
 
 
+def test_large_sets_get_fewer_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = task("table")
+    assert auto._hurried(make("mimic", 2), data) == make("mimic", 2)
+    assert auto._hurried(make("occlusion", 2), data) == make("occlusion", 2)
+    monkeypatch.setitem(auto.SEEN, "table", 7 * data.train.valid.numel())
+    assert auto._hurried(make("mimic", 2), data).recipe.epochs == 7
+    monkeypatch.setitem(auto.SEEN, "table", 1)
+    assert auto._hurried(make("mimic", 2), data).recipe.epochs == auto.FEWEST
+
+
 def test_unknown_and_impossible_candidates_are_refused() -> None:
     data = task("table")
     with pytest.raises(InputError, match="unknown method 'mimik'; did you mean 'mimic'"):
@@ -73,6 +83,7 @@ def test_a_liar_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     best = choose(net, data, 8, candidates=("cheater", "integrated-gradients"), say=told.append)
     assert best.method == best.comparison_.chosen == "integrated-gradients"
+    assert best.comparison_.explainers["integrated-gradients"] is best
     verdicts = {v.explanation: v.verdict for v in best.comparison_.findings.verdicts}
     assert verdicts["cheater"] == "reject"
     assert "rejected: cheater" in told[-1]

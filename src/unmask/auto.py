@@ -7,7 +7,7 @@ among equals, who needs its units most (FU-M). Whoever the audit rejects on vali
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unmask import progress
@@ -24,6 +24,9 @@ __all__ = ["CANDIDATES", "Comparison", "choose", "seeded"]
 CANDIDATES = ("integrated-gradients", "gradient-x-input", "mimic", "meed", "real-x")
 ROWS = 500  # validation rows on which they are compared
 TIE = 0.005  # of fs-m: less is noise, then fu-m decides
+SEEN = {"table": 100_000_000, "image": 40_000_000, "words": 10_000_000, "sentences": 10_000_000}
+"""Units that a candidate may see in training, a quarter of an hour or so on one core: large sets get fewer epochs."""
+FEWEST = 3  # epochs, however large the set is
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class Comparison:
     chosen: str
     why: str
     findings: Findings
+    explainers: Mapping[str, Any] = field(default_factory=dict, repr=False)  # all candidates, fitted
 
     def value(self, name: str, check: str) -> float:
         """A number of the audit; where it is there by class, classes count alike."""
@@ -53,11 +57,12 @@ def choose(
 ) -> Any:
     """The best explainer, fitted; its attribute `comparison_` tells how the candidates did."""
     wrapped = bind(model, data, removal)
-    unfitted = {name: seeded(make(name, k, removal), seed) for name in _possible(candidates, wrapped)}
+    possible = _possible(candidates, wrapped)
+    unfitted = {name: _hurried(seeded(make(name, k, removal), seed), data) for name in possible}
     fitted = _fitted(unfitted, wrapped, data, say)
     settings = Settings(k=k, split="validation", n=_rows(data), removal=removal, seed=seed, checks=DECIDING)
     findings = run(wrapped, data, fitted, settings)
-    comparison = _compared(findings, list(fitted))
+    comparison = replace(_compared(findings, list(fitted)), explainers=fitted)
     say(f"auto: {comparison.why}")
     best = fitted[comparison.chosen]
     best.comparison_ = comparison
@@ -85,6 +90,15 @@ def seeded(explainer: Any, seed: int) -> Any:
     if hasattr(explainer, "recipe"):
         return replace(explainer, recipe=replace(explainer.recipe, seed=seed))
     return replace(explainer, seed=seed) if hasattr(explainer, "seed") else explainer
+
+
+def _hurried(explainer: Any, data: Dataset) -> Any:
+    """The same explainer with as many epochs as it can have in the time."""
+    if not hasattr(explainer, "recipe"):
+        return explainer
+    affordable = SEEN[data.kind] // max(1, data.train.valid.numel())
+    epochs = min(explainer.recipe.epochs, max(FEWEST, affordable))
+    return replace(explainer, recipe=replace(explainer.recipe, epochs=epochs))
 
 
 def _possible(candidates: Sequence[str], model: Wrapped) -> list[str]:
