@@ -7,7 +7,7 @@ from typing import Any
 from common import Record, rounded
 from unmask import api
 from unmask.data import load
-from unmask.explainers import make
+from unmask.methods import make
 from unmask.models import shown
 from unmask.training import Recipe
 

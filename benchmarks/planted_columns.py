@@ -15,7 +15,7 @@ import torch
 
 from common import Record, rounded
 from unmask.data import load, probabilities
-from unmask.explainers import make
+from unmask.methods import make
 from unmask.models import wrap
 from unmask.training import Recipe
 

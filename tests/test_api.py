@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from unmask import api
 from unmask.audit import chosen, smuggling
-from unmask.data import dataset
+from unmask.data import dataset, load
 from unmask.errors import InputError, NotFittedError
 from unmask.explainers.l2x import L2X
 from unmask.explainers.occlusion import Occlusion
@@ -369,3 +369,19 @@ def test_sentences_run_through() -> None:
     assert value["occlusion", "fs-m"] == 1.0
     assert value["first-k", "fs-m"] < 1.0
     assert report.findings.settings["removal"] == "delete"
+
+
+@pytest.mark.parametrize(("encoder", "score"), [("pooling", "additive"), ("gru", "scaled-dot")])
+def test_an_attention_classifier_is_trained_by_name(encoder: str, score: Any) -> None:
+    data = load("reviews", seed=0, n=120)
+    model = api.train_attention(data, encoder, score=score, recipe=Recipe(epochs=1, batch=16, rate=1e-3, seed=3))
+    assert model.name == f"{encoder} with {score} attention"
+    found = api.fit(model, data, 3, method="attention").explain(data.test.x)
+    torch.testing.assert_close(found.scores.sum(1), torch.ones(len(data.test)))
+
+
+def test_attention_classifiers_read_words_and_have_known_parts() -> None:
+    with pytest.raises(InputError, match="read words, tumours holds rows of kind table"):
+        api.train_attention(load("tumours", seed=0))
+    with pytest.raises(InputError, match="unknown encoder 'bi-lstm'; did you mean 'bilstm'"):
+        api.train_attention(load("reviews", seed=0, n=60), "bi-lstm")

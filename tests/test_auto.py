@@ -12,7 +12,7 @@ from unmask import api, auto
 from unmask.auto import Comparison, choose, seeded
 from unmask.data import load
 from unmask.errors import InputError
-from unmask.explainers import make
+from unmask.methods import make
 from unmask.models import wrap
 from unmask.training import Recipe
 from unmask.types import Findings, Result, Verdict

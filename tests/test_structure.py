@@ -87,10 +87,11 @@ def last_name(node: ast.expr) -> str:
 
 # --- imports point one way -------------------------------------------------------------------------------------------
 
-BASE = {"errors", "seeds", "drawing", "progress", "types", "devices", "writing"}
+BASE = {"entries", "errors", "seeds", "drawing", "progress", "types", "devices", "writing"}
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
-BELOW_METHODS = BELOW_TRAINING | {"distances", "training", "judge", "task"}
-BELOW_API = BELOW_METHODS | {"explainers", "attention", "rationales", "audit", "report", "study", "config"}
+BELOW_METHODS = BELOW_TRAINING | {"distances", "training", "judge", "task", "saving", "weighting"}
+METHOD_ROOMS = {"explainers", "attention", "rationales"}
+BELOW_API = BELOW_METHODS | METHOD_ROOMS | {"methods", "loading", "audit", "report", "study", "config"}
 ALL = BELOW_API | {"api", "auto", "cli", "reproduce", "sweep", "unmask"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -102,10 +103,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "distances": BASE | {"masking"},
     "training": BELOW_TRAINING,
     "task": BELOW_TRAINING,
+    "saving": BELOW_TRAINING | {"task"},
+    "weighting": BELOW_TRAINING | {"training"},
     "judge": BELOW_TRAINING | {"training"},
     "explainers": BELOW_METHODS,
     "attention": BELOW_METHODS,
     "rationales": BELOW_METHODS,
+    "methods": BASE | METHOD_ROOMS,
+    "loading": BELOW_METHODS | {"methods"},
     "audit": BELOW_METHODS,
     "report": {"errors", "types", "drawing", "writing"},
     "study": BASE | {"data", "audit"},
@@ -282,7 +287,6 @@ LONG_TENTH = 20  # nine functions of ten are at most this long
 DEEPEST = 3
 MOST_ARGUMENTS = 7
 NOT_A_SETTING = {"removal", "cure", "feedback", "recipe", "device"}  # shared by all methods, so not a method's own
-METHOD_ROOMS = {"explainers", "attention", "rationales"}
 BLOCKS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
 BLANK = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 

@@ -9,7 +9,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unmask.api import audit, explainer, fit, load_explainer, train_model
+    from unmask.api import audit, explainer, fit, load_explainer, train_attention, train_model
+    from unmask.attention.perturbed import AttentionAT
+    from unmask.attention.plain import Attention
+    from unmask.attention.seat import SEAT
+    from unmask.attention.words import WordAT
     from unmask.data import dataset, load, plant
     from unmask.errors import InputError, NotFittedError, TrainingError, UnmaskError
     from unmask.explainers.cxplain import CXPlain
@@ -41,7 +45,10 @@ __all__ = [
     "LIME",
     "MEED",
     "REALX",
+    "SEAT",
     "VIBI",
+    "Attention",
+    "AttentionAT",
     "CXPlain",
     "Dataset",
     "Explanation",
@@ -60,6 +67,7 @@ __all__ = [
     "SmoothGrad",
     "TrainingError",
     "UnmaskError",
+    "WordAT",
     "audit",
     "dataset",
     "explainer",
@@ -69,12 +77,17 @@ __all__ = [
     "load_explainer",
     "plant",
     "score_study",
+    "train_attention",
     "train_model",
     "wrap",
 ]
 
 _HOMES = {
-    "unmask.api": ("audit", "explainer", "fit", "load_explainer", "train_model"),
+    "unmask.api": ("audit", "explainer", "fit", "load_explainer", "train_attention", "train_model"),
+    "unmask.attention.perturbed": ("AttentionAT",),
+    "unmask.attention.plain": ("Attention",),
+    "unmask.attention.seat": ("SEAT",),
+    "unmask.attention.words": ("WordAT",),
     "unmask.data": ("dataset", "load", "plant"),
     "unmask.errors": ("InputError", "NotFittedError", "TrainingError", "UnmaskError"),
     "unmask.explainers.cxplain": ("CXPlain",),

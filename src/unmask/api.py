@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
+from torch import nn
 
 from unmask import nets, progress, seeds
 from unmask.audit import chosen
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import cost, run
 from unmask.auto import choose, seeded
+from unmask.data.vectors import glove
 from unmask.errors import InputError, unknown
-from unmask.explainers import METHODS, make
-from unmask.explainers.saving import load as load_explainer
+from unmask.loading import load as load_explainer
 from unmask.masking import check_removal, subsets
 from unmask.masking.controls import CONTROLS
+from unmask.methods import METHODS, make
 from unmask.models import Wrapped, bind, wrap
+from unmask.nets.attention import Score, attention_net
 from unmask.report import Report
 from unmask.training import Recipe, fit_classifier
 from unmask.types import Dataset, Explainer, Explanation
 
-__all__ = ["audit", "explainer", "fit", "load_explainer", "train_model"]
+__all__ = ["audit", "explainer", "fit", "load_explainer", "train_attention", "train_model"]
 
 
 def train_model(data: Dataset, *, recipe: Recipe | None = None, seed: int = 0, removal: str | None = None) -> Wrapped:
@@ -35,11 +38,40 @@ def train_model(data: Dataset, *, recipe: Recipe | None = None, seed: int = 0, r
     net = nets.default(reader, len(data.classes), seed=seeds.derive(recipe.seed, "model"))
     train, held_out = ((reader.prepare(split.x), split.y) for split in (data.train, data.validation))
     fit_classifier(net, train, held_out, recipe)
+    return _described(net, data, f"reference {type(net).__name__}", removal)
+
+
+def train_attention(
+    data: Dataset,
+    encoder: str = "bilstm",
+    *,
+    score: Score = "additive",
+    vectors: Literal["glove"] | None = None,
+    frozen: bool = False,
+    recipe: Recipe | None = None,
+    seed: int = 0,
+) -> Wrapped:
+    """An attention classifier of words, its epoch chosen on the validation split; `describe()` has its accuracy.
+
+    Encoders: pooling, rnn, gru, bilstm, rcnn, cnn, transformer; scores: additive, scaled-dot, uniform. With `vectors`
+    "glove" it starts from the vectors of GloVe, which stay as they are where `frozen`.
+    """
+    if data.kind != "words":
+        raise InputError(f"attention classifiers read words, {data.name} holds rows of kind {data.kind}")
+    recipe = recipe or Recipe(epochs=12, batch=32, rate=1e-3, patience=4, seed=seed)
+    reader, drawn = nets.read(data), seeds.derive(recipe.seed, "model")
+    table = glove(reader.vocabulary, drawn) if vectors == "glove" and reader.vocabulary is not None else None
+    net = attention_net(reader, len(data.classes), encoder, score=score, vectors=table, seed=drawn)
+    net.embedding.table.requires_grad_(not frozen)
+    train, held_out = ((reader.prepare(split.x), split.y) for split in (data.train, data.validation))
+    fit_classifier(net, train, held_out, recipe)
+    return _described(net, data, f"{encoder} with {score} attention", None)
+
+
+def _described(net: nn.Module, data: Dataset, name: str, removal: str | None) -> Wrapped:
     model = bind(wrap(net, removal=removal), data)
     right = float((model(data.test.x).argmax(1) == data.test.y).float().mean())
-    return replace(
-        model, name=f"reference {type(net).__name__}", details={**model.details, "test accuracy": round(right, 4)}
-    )
+    return replace(model, name=name, details={**model.details, "test accuracy": round(right, 4)})
 
 
 def explainer(name: str, k: int, *, removal: str | None = None, settings: Mapping[str, Any] | None = None) -> Any:

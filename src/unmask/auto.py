@@ -15,7 +15,7 @@ from unmask.audit import DECIDING
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
 from unmask.errors import InputError, UnmaskError, unknown
-from unmask.explainers import METHODS, make
+from unmask.methods import METHODS, make
 from unmask.models import Wrapped, bind
 from unmask.types import Dataset, Findings
 

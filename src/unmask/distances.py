@@ -13,7 +13,7 @@ from torch import Tensor
 from unmask.errors import InputError
 from unmask.masking import subsets
 
-__all__ = ["entropy", "jsd", "overlap", "tvd", "tvd_legacy"]
+__all__ = ["conicity", "entropy", "jsd", "kl", "overlap", "tvd", "tvd_legacy"]
 
 
 def tvd(p: Tensor, q: Tensor) -> Tensor:
@@ -43,6 +43,11 @@ def jsd(a: Tensor, b: Tensor, valid: Tensor) -> Tensor:
     return ((_kl_terms(a, middle) + _kl_terms(b, middle)).sum(1) / 2).clamp(min=0.0)
 
 
+def kl(a: Tensor, b: Tensor, valid: Tensor) -> Tensor:
+    """(n,) KL(a || b) of two weight vectors in natural units, finite also where b has no weight left."""
+    return _kl_terms(a * valid, b * valid).sum(1)
+
+
 def entropy(a: Tensor, valid: Tensor) -> Tensor:
     """(n,) entropy of a weight vector over log of its length: 1 is uniform, 0 all on one word; a single word has 0."""
     a = a * valid
@@ -53,6 +58,17 @@ def overlap(a: Tensor, b: Tensor, k: int, valid: Tensor) -> Tensor:
     """(n,) share of the k heaviest words of `a` that are among those of `b`; of all words where a row has fewer."""
     both = subsets.topk(a, k, valid) & subsets.topk(b, k, valid)
     return both.sum(1) / subsets.counts(valid, k).clamp(min=1)
+
+
+def conicity(states: Tensor, valid: Tensor) -> Tensor:
+    """(n,) mean of |cos| between the states (n, d, h) of a row and their mean: 1 where all words say the same.
+
+    In a narrow cone any weights give much the same answer, and attention means little (Mohankumar et al. 2020).
+    """
+    shown = valid[..., None].to(states)
+    mean = (states * shown).sum(1, keepdim=True)  # as good as the mean: a cosine does not see its length
+    cosine = torch.nn.functional.cosine_similarity(states, mean, dim=-1).abs() * valid
+    return cosine.sum(1) / valid.sum(1).clamp(min=1)
 
 
 def _kl_terms(p: Tensor, q: Tensor) -> Tensor:

@@ -32,6 +32,7 @@ from unmask.report import Report
 from unmask.training import Recipe
 from unmask.types import Explanation
 
+RUN = tuple(name for name in chosen("default") if not CHECKS[name].attention)  # of a model that has no attention
 DATA = table(600)
 MODEL = bind(wrap(linear), DATA)
 
@@ -57,7 +58,7 @@ def rows(found, explanation):
 def test_every_check_has_a_row_for_every_explanation_with_interval_null_and_direction(findings):
     for name in ("occlusion", "cheater", "random", "first-k", "last-k"):
         own = rows(findings, name)
-        assert {check for check in own if "@" not in check} == set(chosen("default"))
+        assert {check for check in own if "@" not in check} == set(RUN)
         for row in own.values():
             assert row.better == CHECKS[row.check.partition("@")[0]].better
             if not math.isnan(row.value):
@@ -95,11 +96,10 @@ def test_passed_is_said_of_deciding_checks_only(findings):
 
 def test_the_findings_carry_what_the_report_needs(findings):
     assert findings.controls == ("random", "first-k", "last-k")
-    run_by_default = chosen("default")
-    assert set(findings.questions) == {QUESTIONS[CHECKS[name].question] for name in run_by_default}
-    assert {c for checks in findings.questions.values() for c in checks} == set(run_by_default)
-    assert set(findings.definitions) == set(run_by_default)
-    assert findings.settings["checks"] == list(run_by_default)
+    assert set(findings.questions) == {QUESTIONS[CHECKS[name].question] for name in RUN}
+    assert {c for checks in findings.questions.values() for c in checks} == set(RUN)
+    assert set(findings.definitions) == set(RUN)
+    assert findings.settings["checks"] == list(RUN)
     assert findings.settings["removal"] == "zero"
     assert {e.explanation for e in findings.examples} == {v.explanation for v in findings.verdicts}
 
@@ -136,7 +136,7 @@ def test_an_audit_cut_short_goes_on_where_it_stopped(tmp_path, monkeypatch, find
     asked.clear()
     asked.extend(["already past the cut"] * 20)
     again = run(MODEL, DATA, given, Settings(k=2, removal="zero"), resume=memo)
-    assert len(asked) - 20 == 5 * len(chosen("default")) - done
+    assert len(asked) - 20 == 5 * len(RUN) - done
     assert not memo.exists()
     plain = [replace(row, seconds=0.0) for row in again.rows if row.check != "seconds"]
     assert repr(plain) == repr([replace(row, seconds=0.0) for row in findings.rows if row.check != "seconds"])
@@ -219,7 +219,8 @@ def test_every_check_runs_on_every_kind(kind, framework, hasty):
     given = {"occlusion": "occlusion", "mine": torch.rand(data.test.valid.shape, generator=seeds.generator(0))}
     report = api.audit(model, data, given, k=1, n=30, checks="all")
     values = {(r.explanation, r.check): r for r in report.findings.rows}
-    for name in CHECKS:
+    assert not any((explanation, name) in values for name in CHECKS if CHECKS[name].attention for explanation in given)
+    for name in (name for name in CHECKS if not CHECKS[name].attention):
         for explanation in ("occlusion", "mine", "random", "first-k", "last-k"):
             row = values[explanation, name]
             assert row.note if math.isnan(row.value) else row.n > 0, row

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from unmask.audit.verdict import SHARE_LIMIT, SURVIVES, Evidence, decide, leaks, survives
+from unmask.audit.verdict import HIDES, SHARE_LIMIT, SURVIVES, Evidence, decide, hides, leaks, survives
 
 GOOD = Evidence(
     name="it",
@@ -33,6 +33,9 @@ NAN = float("nan")
         ({"randomized": (1.0, 1.0, 0.1)}, "reject"),
         ({"randomized": (0.15, 0.1, 0.1)}, "trust"),
         ({"randomized": (0.15, 0.1, 0.1), "share": (0.9, 0.8)}, "care"),
+        ({"hidden": (0.9, 0.8, 0.05)}, "reject"),
+        ({"hidden": (0.2, 0.1, 0.05)}, "trust"),
+        ({"hidden": (0.2, 0.1, 0.05), "share": (0.9, 0.8)}, "care"),
     ],
 )
 def test_the_rule(change, word):
@@ -79,11 +82,30 @@ def test_what_survives_is_said_first_and_what_does_not_is_said_too():
     assert not any("depends on the model" in r for r in decide(GOOD).reasons)
 
 
+def test_attention_hides_when_most_of_what_decides_is_out_of_sight_and_more_than_of_any_word():
+    assert hides(replace(GOOD, hidden=(HIDES + 0.01, 0.3, 0.1)))
+    assert not hides(replace(GOOD, hidden=(HIDES - 0.01, 0.3, 0.1)))
+    assert not hides(replace(GOOD, hidden=(0.9, 0.1, 0.2)))  # it hides any word as often
+    assert not hides(replace(GOOD, hidden=(NAN, NAN, NAN)))
+    assert not hides(GOOD)
+
+
+def test_what_attention_hides_is_said_first():
+    liar = decide(replace(GOOD, hidden=(0.934, 0.8, 0.05), share=(0.9, 0.8)))
+    assert liar.reasons[0].startswith("the model decides by words that its attention hides: 93% of what the most")
+    assert liar.reasons[0].endswith("(5% for words drawn at random)")
+    honest = decide(replace(GOOD, hidden=(0.1, 0.0, 0.05)))
+    assert any(reason.startswith("attention does not hide what decides: 10% of") for reason in honest.reasons)
+    assert not any("attention" in reason for reason in decide(GOOD).reasons)
+
+
 def test_every_reason_is_one_line():
     for change in (
         {},
         {"randomized": (1.0, 1.0, 0.1)},
         {"randomized": (0.1, 0.1, 0.1)},
+        {"hidden": (0.9, 0.8, 0.1)},
+        {"hidden": (0.1, 0.0, 0.1)},
         {"share": (0.9, 0.8)},
         {"share": (0.9, 0.8), "reading": (0.5, 0.5, -0.1)},
         {"share": (NAN, NAN)},

@@ -12,7 +12,7 @@ from cli.conftest import Run, hidden, refused
 from unmask import api
 from unmask.cli import demo
 from unmask.data import DATASETS
-from unmask.explainers import METHODS
+from unmask.methods import METHODS
 from unmask.training import Recipe
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from unmask.cli import demo, options
 from unmask.data import DATASETS, files
-from unmask.explainers import METHODS
 from unmask.masking import REMOVALS
+from unmask.methods import METHODS
 
 
 def test_names_are_offered_with_their_lines() -> None:

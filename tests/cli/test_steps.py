@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from cli.conftest import Run, hidden, refused
+from unmask import saving
 from unmask.audit import suite
 from unmask.cli import sources, steps
-from unmask.explainers import saving
 
 OWN = ("--model", "usermodels:ready", "--data", "rows.csv", "--label", "label")
 AUDIT = ("audit", *OWN, "--k", "2", "--rows", "20")

@@ -12,7 +12,7 @@ from unmask.audit import CHECKS
 from unmask.auto import Comparison
 from unmask.cli import tables
 from unmask.data import DATASETS
-from unmask.explainers import METHODS
+from unmask.methods import METHODS
 from unmask.types import Findings, Result, Verdict
 
 

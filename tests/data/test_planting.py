@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from unmask.data import dataset, load, plant, planted
+from unmask.data.planting import decided
 from unmask.errors import InputError
 from unmask.types import Dataset
 
@@ -159,3 +160,29 @@ def test_mistakes_with_words(reviews: Dataset) -> None:
         plant(plant(reviews, "zzz", 0.5), "yyy", 0.5)
     with pytest.raises(InputError, match="no cue was planted"):
         planted(reviews, "test")
+
+
+def test_a_cue_decides_alone_where_classes_are_drawn_afresh(reviews: Dataset) -> None:
+    cues = {"negative": "he", "positive": "she"}
+    made = decided(reviews, cues)
+    for name in PARTS:
+        part, before = made[name], reviews[name]
+        assert abs(int((part.y == 0).sum()) - int((part.y == 1).sum())) <= 1
+        told = [[word for word in row if word in cues.values()] for row in part.x]
+        assert told == [[cues[made.classes[label]]] for label in part.y.tolist()]
+        assert [[w for w in row if w not in cues.values()] for row in part.x] == before.x
+        assert part.relevant is not None
+        assert torch.equal(part.relevant, planted(made, name))
+        assert part.relevant_sentences is None
+        agrees = (part.y == before.y).float().mean()
+        assert 0.2 < float(agrees) < 0.8  # what the text says of the class is nothing
+
+
+def test_rows_without_a_cue_have_any_class(reviews: Dataset) -> None:
+    made = decided(reviews, "zzz", rate=0.5, seed=3)
+    marks = planted(made, "train").any(1)
+    assert int(marks.sum()) == 40
+    assert {0, 1} == set(made.train.y[~marks].tolist())
+    again, other = (decided(reviews, "zzz", rate=0.5, seed=seed) for seed in (3, 4))
+    assert torch.equal(again.train.y, made.train.y)
+    assert not torch.equal(other.train.y, made.train.y)

@@ -9,7 +9,8 @@ import torch
 
 from unmask.api import train_model
 from unmask.data.own import dataset
-from unmask.explainers import METHODS, learned, make
+from unmask.explainers import METHODS, learned
+from unmask.methods import make
 from unmask.models import Wrapped
 from unmask.seeds import generator
 from unmask.training import Recipe

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from explainers.samples import KINDS, READS_ITSELF, K, fitted, model, task, unfitted
 from unmask.errors import InputError, NotFittedError
-from unmask.explainers import METHODS, make
-from unmask.explainers.saving import load
+from unmask.explainers import METHODS
+from unmask.loading import load
+from unmask.methods import make
 from unmask.models import wrap
 from unmask.types import Explanation
 

@@ -13,13 +13,14 @@ import torch
 from torch import Tensor, nn
 
 from explainers.samples import KINDS, SHORT, K, model, task
-from unmask.explainers import cures, learned, make
+from unmask.explainers import cures, learned
 from unmask.explainers.l2x import L2X
 from unmask.explainers.learned import Batch, Lesson
 from unmask.explainers.meed import MEED
 from unmask.explainers.mimic import Mimic
-from unmask.explainers.saving import load
 from unmask.explainers.weighting import Neutral
+from unmask.loading import load
+from unmask.methods import make
 from unmask.training import Recipe, minimize
 
 pytestmark = pytest.mark.slow  # many small fits

@@ -16,8 +16,8 @@ from nets.samples import GROUPED, PLAIN, dataset, values
 from unmask.data import load
 from unmask.data.synthetic import probabilities
 from unmask.errors import InputError
-from unmask.explainers import make
 from unmask.explainers.cxplain import EPS, CXPlain, _divergence, shares
+from unmask.methods import make
 from unmask.models import counted
 from unmask.seeds import generator
 from unmask.task import begin

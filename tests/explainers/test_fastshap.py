@@ -14,9 +14,10 @@ from torch import Tensor
 from explainers.samples import KINDS, SHORT, K, fitted, model, task
 from nets.samples import dataset
 from unmask.errors import InputError
-from unmask.explainers import fastshap, make
+from unmask.explainers import fastshap
 from unmask.explainers.fastshap import FastSHAP
 from unmask.explainers.shapley import misfit, pairs
+from unmask.methods import make
 from unmask.models import counted, shown, wrap
 from unmask.seeds import derive, generator
 from unmask.training import Recipe, evaluate

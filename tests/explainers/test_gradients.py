@@ -10,9 +10,9 @@ from torch import Tensor, nn
 import reference
 from explainers.samples import fitted, model, task
 from nets.samples import GROUPED, dataset, grid, values
-from unmask.explainers import make
 from unmask.explainers.integrated import IntegratedGradients
 from unmask.masking.removals import MASK, PAD
+from unmask.methods import make
 from unmask.models import wrap
 from unmask.nets import PixelNet, read
 from unmask.seeds import seeded

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from explainers.samples import K, model, task
 from nets.samples import GROUPED, PLAIN, TEXTS, dataset, grid, values
 from unmask.errors import InputError
-from unmask.explainers import make
 from unmask.explainers.infd import INFD
 from unmask.masking import subsets
+from unmask.methods import make
 from unmask.models import wrap
 from unmask.types import Layout
 

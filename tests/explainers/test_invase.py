@@ -14,10 +14,11 @@ from explainers.samples import KINDS, SHORT, K, fitted, model, task
 from unmask.data import load
 from unmask.data.synthetic import probabilities
 from unmask.errors import InputError
-from unmask.explainers import cures, learned, make
+from unmask.explainers import cures, learned
 from unmask.explainers.invase import INVASE
 from unmask.explainers.learned import Batch, Lesson
 from unmask.explainers.weighting import Neutral
+from unmask.methods import make
 from unmask.seeds import generator
 from unmask.training import Loss, minimize, soft_cross_entropy
 

@@ -15,8 +15,8 @@ from torch import Tensor
 from explainers.samples import K, fitted, model, task
 from nets.samples import GROUPED, PLAIN, TEXTS, dataset, values
 from unmask.errors import InputError
-from unmask.explainers import make
 from unmask.explainers.kernel_shap import KernelSHAP
+from unmask.methods import make
 from unmask.models import wrap
 from unmask.types import Layout
 

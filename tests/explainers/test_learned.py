@@ -14,8 +14,8 @@ from explainers.samples import KINDS, SHORT, K, model, task
 from unmask.errors import InputError, NotFittedError
 from unmask.explainers.l2x import L2X
 from unmask.explainers.learned import Batch, check, drawn, lesson, networks, reader_net, scored, selected
-from unmask.explainers.saving import load
 from unmask.explainers.vibi import VIBI
+from unmask.loading import load
 from unmask.masking import relax
 from unmask.models import counted
 from unmask.seeds import generator

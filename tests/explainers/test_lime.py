@@ -13,9 +13,9 @@ from torch import Tensor
 from explainers.samples import K, model, task
 from nets.samples import GROUPED, PLAIN, TEXTS, dataset, values
 from unmask.errors import InputError
-from unmask.explainers import make
 from unmask.explainers.lime import LIME, answers, by_length, least_squares
 from unmask.masking.removals import MASK
+from unmask.methods import make
 from unmask.models import Wrapped, wrap
 from unmask.types import Layout
 

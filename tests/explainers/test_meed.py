@@ -14,11 +14,12 @@ from torch import Tensor, nn
 from explainers.samples import KINDS, SHORT, K, fitted, model, task
 from unmask.data.own import dataset
 from unmask.errors import InputError
-from unmask.explainers import learned, make
+from unmask.explainers import learned
 from unmask.explainers.learned import Batch, drawn
 from unmask.explainers.losses import flipped, sliced_wasserstein
 from unmask.explainers.meed import MEED
 from unmask.masking.relax import k_hot
+from unmask.methods import make
 from unmask.models import wrap
 from unmask.seeds import generator
 from unmask.training import Recipe, soft_cross_entropy

@@ -11,9 +11,9 @@ from torch import Tensor
 import reference
 from explainers.samples import K, model, task
 from nets.samples import GROUPED, PLAIN, TEXTS, dataset, values
-from unmask.explainers import make
 from unmask.explainers.occlusion import Occlusion
 from unmask.masking.removals import PAD
+from unmask.methods import make
 from unmask.models import wrap
 from unmask.types import Layout
 

@@ -14,11 +14,12 @@ from explainers.samples import KINDS, SHORT, K, fitted, model, task
 from unmask.data import load
 from unmask.data.synthetic import probabilities
 from unmask.errors import InputError
-from unmask.explainers import learned, make, realx
+from unmask.explainers import learned, realx
 from unmask.explainers.learned import Lesson
 from unmask.explainers.pretraining import pretrain
 from unmask.explainers.realx import REALX
 from unmask.masking import relax
+from unmask.methods import make
 from unmask.seeds import generator
 from unmask.training import minimize
 

@@ -14,8 +14,8 @@ import reference
 from explainers.samples import K, model, task
 from nets.samples import GROUPED, PLAIN, dataset, grid, values
 from unmask.errors import InputError
-from unmask.explainers import make
 from unmask.explainers.smoothgrad import SmoothGrad
+from unmask.methods import make
 from unmask.models import wrap
 from unmask.nets import PixelNet, read
 from unmask.seeds import seeded

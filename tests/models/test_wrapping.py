@@ -122,6 +122,23 @@ def test_what_a_module_cannot_take_is_said() -> None:
         wrap(Lengths(), outputs="logits", device="cpu")(TEXTS)
 
 
+def test_the_named_attention_is_kept() -> None:
+    net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+    model = wrap(net, outputs="logits", device="cpu", attention="0")
+    assert model.attention == "0"
+    assert (wrap(model).attention, bind(model, DATA).attention) == ("0", "0")
+    assert wrap(model, removal="zero").attention == "0"
+    again = wrap(model, attention="1")
+    assert (again.attention, model.attention) == ("1", "0")
+    assert wrap(net, outputs="logits", device="cpu").attention is None
+    assert torch.equal(model(X), wrap(net, outputs="logits", device="cpu")(X))  # naming it changes no answer
+
+
+@pytest.mark.parametrize(("model", "kind"), [(lambda rows: rows, "function"), (LogisticRegression(), "LogisticReg")])
+def test_only_a_torch_module_has_attention_to_name(model: Any, kind: str) -> None:
+    assert said(model, attention="look").startswith(f"attention names a part of a torch module, got a {kind}")
+
+
 # --- scikit-learn -----------------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from nets.samples import SETS, TEXTS
+from unmask.errors import InputError
 from unmask.masking.removals import MASK, PAD, make_removal
 from unmask.nets import Reader, WordBag, WordNet, WordSet, read
 from unmask.nets.words import WordEmbedding, convolve, pool_max
@@ -130,3 +131,26 @@ def test_the_set_knows_words_and_places_and_nothing_hidden() -> None:
     assert not torch.allclose(said[0], said[1])  # the same two words, exchanged
     alone = net(READER.prepare([words]), kept[2:])
     torch.testing.assert_close(said[2:], alone)  # only the first word is shown, whatever stands behind it
+
+
+def test_vectors_fill_the_table_but_not_its_special_rows() -> None:
+    torch.manual_seed(0)
+    embedding = WordEmbedding(READER, 6)
+    vectors = torch.randn(*embedding.table.weight.shape, generator=generator(0), dtype=torch.float64)
+    embedding.set_vectors(vectors)
+    assert torch.equal(embedding.table.weight[:2], torch.zeros(2, 6))
+    assert torch.equal(embedding.table.weight[2:], vectors[2:].float())
+    assert embedding.table.weight.requires_grad
+    assert torch.equal(embedding(torch.tensor([[4, 0, 1]])).detach()[0, 0], vectors[4].float())
+
+
+@pytest.mark.parametrize("shape", [(3, 6), (1, 6), (-1, 1), (-1, 7)])
+def test_vectors_of_another_shape_are_refused(shape: tuple[int, int]) -> None:
+    embedding = WordEmbedding(READER, 6)
+    words = len(READER.vocabulary)
+    given = (words if shape[0] < 0 else shape[0], shape[1])
+    before = embedding.table.weight.detach().clone()
+    with pytest.raises(InputError) as refused:
+        embedding.set_vectors(torch.ones(given))
+    assert str(refused.value) == (f"vectors must be ({words}, 6), one row for each word of the vocabulary, got {given}")
+    assert torch.equal(embedding.table.weight, before)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from unmask.explainers import make
+from unmask.methods import make
 from unmask.models import shown
 from unmask.reproduce.measuring import Trial, audited, kept_in, measure
 from unmask.reproduce.references import reference

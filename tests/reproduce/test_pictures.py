@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unmask.reproduce.pictures import curves, front
+import torch
+
+from unmask.reproduce.pictures import curves, front, surrogate
+from unmask.seeds import generator
 
 
 def line(row: str, metric: str, here: float | None) -> dict[str, Any]:
@@ -32,3 +35,16 @@ def test_rows_with_both_numbers_are_points() -> None:
 def test_curves_are_named() -> None:
     picture = curves({"meed": [80.0, 95.0], "meed-without-prior": [60.0, 94.0]}, "warm start")
     assert all(f">{text}<" in picture for text in ("meed", "meed-without-prior", "warm start", "epoch"))
+
+
+def test_the_surrogate_is_drawn_against_the_overlap() -> None:
+    """A pair for each point, same input, same bytes; the axes are named."""
+    valid = torch.ones(6, 9, dtype=torch.bool)
+    first, second = (torch.rand(6, 9, generator=generator(i)).softmax(1) for i in (0, 1))
+    picture = surrogate(first, second, 3, valid)
+    for text in ("6 pairs of attention vectors", "surrogate top-k loss", "1 - overlap of the top 3"):
+        assert f">{text}<" in picture
+    assert surrogate(first, second, 3, valid) == picture
+    points = picture.split('id="PathCollection_1"')[1]
+    assert points.count("<use ") >= 6
+    assert surrogate(first, first, 3, valid) != picture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unmask.explainers import METHODS, make
+from unmask.methods import METHODS, make
 from unmask.reproduce import PAPERS, tables_of
 from unmask.reproduce.tables import CONTROLS, FORMS, QUICK, SCALES, Table, made
 

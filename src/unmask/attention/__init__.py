@@ -2,4 +2,49 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from unmask.entries import Method
+
+__all__ = ["METHODS"]
+
+METHODS: dict[str, Method] = {
+    "attention": Method("plain:Attention", "the attention weights of a model that has them", needs_gradients=True),
+    "seat": Method(
+        "seat:SEAT",
+        "a copy of an attention model that stands small changes, near to the old answers and the old top words",
+        "Hu et al. 2023",
+        needs_gradients=True,
+    ),
+    "word-at": Method(
+        "words:WordAT",
+        "an attention model trained on against moved word vectors",
+        "Miyato et al. 2017",
+        needs_gradients=True,
+    ),
+    "word-iat": Method(
+        "words:WordAT",
+        "the same, vectors moved toward other words only",
+        "Sato et al. 2018",
+        settings={"toward_words": True},
+        needs_gradients=True,
+    ),
+    "attention-rp": Method(
+        "perturbed:AttentionAT",
+        "an attention model trained on under random attention",
+        "Kitada & Iyatomi 2021",
+        settings={"way": "random"},
+        needs_gradients=True,
+    ),
+    "attention-at": Method(
+        "perturbed:AttentionAT",
+        "an attention model trained on against moved attention",
+        "Kitada & Iyatomi 2021",
+        needs_gradients=True,
+    ),
+    "attention-iat": Method(
+        "perturbed:AttentionAT",
+        "the same, moved along differences of attention only",
+        "Kitada & Iyatomi 2021",
+        settings={"way": "differences"},
+        needs_gradients=True,
+    ),
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 
 from unmask.errors import InputError
 from unmask.models import Wrapped
-from unmask.models.attending import Attentive, attentive, embedding_of
+from unmask.models.attending import Attentive, attentive, embedding_of, looked
 from unmask.task import Task, begin
 from unmask.types import Dataset, Inputs, Split
 
@@ -29,10 +30,12 @@ class Part:
     valid: Tensor  # (n, d)
     p: Tensor  # (n, classes) answers of the model as given
     w: Tensor  # (n, d) its attention
+    marked: Tensor | None = None  # (n, d) words that the trainer named, where it named any
 
     @property
     def rows(self) -> tuple[Tensor, ...]:
-        return self.x, self.y, self.valid, self.p, self.w
+        marked = () if self.marked is None else (self.marked,)
+        return self.x, self.y, self.valid, self.p, self.w, *marked
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Batch:
     p: Tensor
     w: Tensor
     rng: torch.Generator
+    marked: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -63,12 +67,12 @@ class Lesson:
         return embedding_of(self.student.module)
 
 
-def lesson(model: Any, data: Dataset, k: int, removal: str | None) -> Lesson:
-    """Ask the model once about all rows of training and validation; its copy is the student."""
+def lesson(model: Any, data: Dataset, k: int, removal: str | None, words: Sequence[str] = ()) -> Lesson:
+    """Ask the model once about all rows of training and validation; its copy is the student. `words` are marked."""
     task = begin(model, data, k, removal)
     tried = data.train.x[:TRIED]
     given, student = protocol(task.ready(), tried), protocol(copied(task.ready()), tried)
-    train, held = (_part(task, given, split) for split in (data.train, data.validation))
+    train, held = (_part(task, given, split, words) for split in (data.train, data.validation))
     return Lesson(task, given, student, train, held)
 
 
@@ -89,8 +93,13 @@ def _module(wrapped: Wrapped) -> nn.Module:
     return wrapped.module
 
 
-def _part(task: Task, given: Attentive, split: Split) -> Part:
+def _part(task: Task, given: Attentive, split: Split, words: Sequence[str]) -> Part:
     model = task.ready()
+    if model.outputs != "logits":
+        raise InputError(
+            f"{model.name} answers with probabilities, and training needs logits: wrap the module without its softmax, "
+            "with outputs='logits'"
+        )
     valid = task.reader.layout.valid(split.x)
     x = model.feed(split.x)
     raw, w = looked(given, x)
@@ -99,17 +108,14 @@ def _part(task: Task, given: Attentive, split: Split) -> Part:
             f"attention must have one weight for each word, {tuple(valid.shape)}, got {tuple(w.shape)}; special tokens "
             "must not be among them"
         )
-    return Part(x.cpu(), split.y, valid, raw.softmax(1) if model.outputs == "logits" else raw, w)
+    return Part(x.cpu(), split.y, valid, raw.softmax(1), w, _marked(split.x, valid, words) if words else None)
 
 
-def looked(model: Attentive, x: Tensor, batch: int = 512) -> tuple[Tensor, Tensor]:
-    """Raw outputs (n, classes) and attention (n, d) of all rows, in evaluation mode, without gradients."""
-    was, outputs, weights = model.module.training, [], []
-    model.module.eval()
-    with torch.no_grad():
-        for rows in x.split(batch):
-            w, states = model.attend(rows)
-            weights.append(w.cpu())
-            outputs.append(model.answer(states, w).cpu())
-    model.module.train(was)
-    return torch.cat(outputs), torch.cat(weights)
+def _marked(x: Inputs, valid: Tensor, words: Sequence[str]) -> Tensor:
+    """(n, d) bool: which words are among those named, as they are written in the data."""
+    marks = torch.zeros_like(valid)
+    for mark, row in zip(marks, x, strict=True):
+        mark[: len(row)] = torch.tensor([word in words for word in row], dtype=torch.bool)
+    if not bool(marks.any()):
+        raise InputError(f"none of the words {', '.join(words)} stands in these rows; name words of the data")
+    return marks

@@ -1,6 +1,7 @@
 """Training an attention model on from where it stands, under its trainer's loss.
 
-The epoch is the one nearest to the old model and steadiest on validation rows, at an F1 of at most a point less.
+The epoch is the one nearest to the old model and steadiest on validation rows, at an F1 of at most a point less, where
+the trainer has no aim of its own.
 """
 
 from __future__ import annotations
@@ -29,16 +30,28 @@ SHARE = 0.95  # of the rows for which a promise holds
 
 
 def fit(trainer: Any, model: Any, data: Dataset) -> Any:
-    """Train a copy of `model` by `trainer.loss(lesson, batch)`, one value for each row; it becomes `model_`."""
+    """Train a copy of `model` by `trainer.loss(lesson, batch)`, one value for each row; it becomes `model_`.
+
+    A trainer that wants another epoch than the steadiest has `worth(lesson) -> (value, readings)`, the highest value
+    being the best; one that names `words` finds them marked in its batches; `begin(lesson)` may prepare the student.
+    """
     seed, k = trainer.recipe.seed, getattr(trainer, "k", TOP)
-    learned = lesson(model, data, min(k, data.train.valid.shape[1]), trainer.removal)
+    words = getattr(trainer, "words", ())
+    learned = lesson(model, data, min(k, data.train.valid.shape[1]), trainer.removal, words)
     student = learned.student.module.to(devices.pick(trainer.device))
     before = steadiness(learned.given, learned.held, k, seed)
+    if hasattr(trainer, "begin"):
+        trainer.begin(learned)
 
     def loss(*rows: Any) -> Tensor:
-        return trainer.loss(learned, Batch(*rows)).mean()  # type: ignore[no-any-return]
+        x, y, valid, p, w, *marked, rng = rows
+        batch = Batch(x, y, valid, p, w, rng, *marked)
+        return trainer.loss(learned, batch).mean()  # type: ignore[no-any-return]
 
     def score() -> tuple[float, str]:
+        if hasattr(trainer, "worth"):
+            value, readings = trainer.worth(learned)
+            return value, _listed(readings)
         now = steadiness(learned.student, learned.held, k, seed)
         shaken, lost = now["jsd"] / max(before["jsd"], 1e-12), max(0.0, before["f1"] - now["f1"] - COST)
         words = f"F1 {now['f1']:.3f}, overlap {now['overlap']:.2f}, JSD {shaken:.2f} of the old"
@@ -49,13 +62,27 @@ def fit(trainer: Any, model: Any, data: Dataset) -> Any:
         {trainer.method: (student, loss)}, learned.train.rows, trainer.recipe, score=score, title=title
     )
     given = learned.task.ready()
+    student.to(learned.given.device)
     trainer.model_ = replace(given, module=student, call=student, name=f"{given.name} after {trainer.method}")
     trainer.task_ = replace(learned.task, model=trainer.model_)
-    after = steadiness(learned.student, learned.held, k, seed)
-    kept = promises(learned, k, getattr(trainer, "radius", RADIUS), seed)
-    trainer.readings_ = {"before": before, "after": after, "promises": kept}
-    progress.say(f"{trainer.method}: {_told(before, after, kept, k)}")
+    trainer.readings_ = {"before": before, "after": steadiness(learned.student, learned.held, k, seed)}
+    return _reached(trainer, learned, k)
+
+
+def _reached(trainer: Any, learned: Lesson, k: int) -> Any:
+    """Read off and say what the training came to."""
+    if hasattr(trainer, "worth"):
+        trainer.readings_["reached"] = trainer.worth(learned)[1]
+        progress.say(f"{trainer.method}: {_listed(trainer.readings_['reached'])}")
+        return trainer
+    kept = promises(learned, k, getattr(trainer, "radius", RADIUS), trainer.recipe.seed)
+    trainer.readings_["promises"] = kept
+    progress.say(f"{trainer.method}: {_told(trainer.readings_['before'], trainer.readings_['after'], kept, k)}")
     return trainer
+
+
+def _listed(readings: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.3g}" for name, value in readings.items())
 
 
 def explain(trainer: Any, x: Inputs, target: Tensor | None = None) -> Explanation:
@@ -84,7 +111,7 @@ def steadiness(model: Attentive, part: Part, k: int, seed: int, radius: float = 
         "jsd": distances.jsd(w, moved, part.valid),
         "tvd": distances.tvd(raw.softmax(1), shaken.softmax(1)),
     }
-    return {name: round(float(value.float().mean()), 6) for name, value in found.items()}
+    return {name: float(f"{float(value.float().mean()):.6g}") for name, value in found.items()}
 
 
 def promises(lesson: Lesson, k: int, radius: float, seed: int) -> dict[str, float]:
@@ -96,7 +123,7 @@ def promises(lesson: Lesson, k: int, radius: float, seed: int) -> dict[str, floa
     part, model, rng = lesson.held, lesson.student, seeds.generator(seeds.derive(seed, "promises"))
     raw, w = looked(model, part.x)
     hit = []
-    for x, valid in zip(part.x.split(256), part.valid.split(256), strict=True):
+    for x, valid in zip(part.x.to(model.device).split(256), part.valid.to(model.device).split(256), strict=True):
         weights, states = (t.detach() if isinstance(t, Tensor) else t for t in model.attend(x))
         said = model.answer(states, weights).softmax(1).detach()
 
@@ -106,9 +133,9 @@ def promises(lesson: Lesson, k: int, radius: float, seed: int) -> dict[str, floa
         delta = ascend(harm, valid, radius, rng)
         hit.append(distances.tvd(said, model.answer(states, weights + delta).softmax(1).detach()))
     worst = {
-        "gamma": distances.tvd(raw.softmax(1), part.p).quantile(SHARE),
-        "beta": distances.overlap(part.w, w, k, part.valid).quantile(1 - SHARE),
-        "alpha": torch.cat(hit).quantile(SHARE),
+        "gamma": distances.tvd(raw.softmax(1), part.p).quantile(SHARE, interpolation="higher"),
+        "beta": distances.overlap(part.w, w, k, part.valid).quantile(1 - SHARE, interpolation="lower"),
+        "alpha": torch.cat(hit).quantile(SHARE, interpolation="higher"),
     }
     return {name: round(float(value), 4) for name, value in worst.items()}
 

@@ -33,7 +33,7 @@ FORMS = ("paper", "development", "released")
 
 @dataclass
 class SEAT:
-    """`lam_stable` and `lam_overlap` weigh the last and the middle term; `scope` "attention" moves nothing else.
+    """`lam_stable` and `lam_overlap` weigh the last and the middle term of the loss.
 
     `form` "development" and "released" are what the public code does: the first compares answers by total variation,
     those under attack with the old answers; the second learns the labels under attack on word vectors, clamps the
@@ -58,7 +58,8 @@ class SEAT:
     def __post_init__(self) -> None:
         if self.form not in FORMS:
             raise InputError(f"form must be one of {', '.join(FORMS)}, got {self.form!r}")
-        if not (self.radius > 0 and self.eps > 0 and min(self.lam_stable, self.lam_overlap, self.lam_words) >= 0):
+        weights = (self.lam_stable, self.lam_overlap, self.lam_words)
+        if not (self.radius > 0 and self.eps > 0 and all(lam >= 0 for lam in weights)):
             raise InputError(f"radius and eps must be above 0 and no lam below 0, got {self}")
 
     def fit(self, model: Any, data: Dataset) -> SEAT:

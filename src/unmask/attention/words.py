@@ -33,7 +33,7 @@ NEIGHBOURS = 8  # words that a vector may be moved toward
 
 @dataclass
 class WordAT:
-    """`eps` is the length of a row's change; `toward_words` makes it Word-iAT."""
+    """`eps` is the length of a row's change; `toward_words` makes it Word-iAT, where it is that of alpha."""
 
     k: int = 7
     eps: float = 1.0
@@ -120,11 +120,12 @@ def _cut(by: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 def _neighbours(vectors: Tensor, batch: int = 1024) -> Tensor:
-    """(words, NEIGHBOURS) the nearest other words by cosine."""
+    """(words, NEIGHBOURS) the nearest other words by cosine; a zero vector, as that of the end, is no word."""
     unit = nn.functional.normalize(vectors, dim=1)
     found = []
     for start in range(0, len(unit), batch):
         cosine = unit[start : start + batch] @ unit.T
         cosine[torch.arange(len(cosine)), start + torch.arange(len(cosine))] = -2.0
+        cosine[:, unit.norm(dim=1) == 0] = -2.0
         found.append(cosine.topk(min(NEIGHBOURS, len(unit) - 1), dim=1).indices)
     return torch.cat(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from unmask.audit import CHECKS, DECIDING, QUESTIONS, function_of, verdict
 from unmask.audit.case import Case, Subject, Values, digest
 from unmask.audit.dependence import REFITS
 from unmask.audit.examples import examples
+from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
 from unmask.audit.smuggling import FOLDS, SEEDS
 from unmask.audit.stability import DRAWS
@@ -54,6 +55,7 @@ def run(
     resume: Path | None = None,
 ) -> Findings:
     """Audit the given explainers and ready-made explanations; with `resume`, finished checks are kept there."""
+    settings = _fitting(model, settings)
     case = assemble(model, data, given, settings)
     bench = _measure(case, Memo(resume), settings)
     rows = tuple(row for subject in case.subjects for row in _rows(bench, subject))
@@ -72,6 +74,13 @@ def run(
         },
         definitions={name: CHECKS[name].line for name in settings.checks},
     )
+
+
+def _fitting(model: Wrapped, settings: Settings) -> Settings:
+    """The settings without checks on attention where the model has none."""
+    if pays_attention(model):
+        return settings
+    return replace(settings, checks=tuple(c for c in settings.checks if not CHECKS[c].attention))
 
 
 def cost(data: Dataset, given: Mapping[str, object], settings: Settings) -> str:
@@ -169,7 +178,7 @@ def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Valu
 
 def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
     """Whether a deciding number is on the good side of its rule; None for what only informs."""
-    decides = check in DECIDING or check == "randomized-model"
+    decides = check in (*DECIDING, "randomized-model", "attention-flow")
     if not decides or bool(bench.values(subject.name, check).values.isnan().all()):
         return None
     e = _evidence(bench, subject, bench.case.once("p-values", lambda: _p_values(bench)))
@@ -179,6 +188,7 @@ def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
         "encoding-share": not verdict.leaks(e),
         "reading": e.reading[2] > 0,
         "randomized-model": not verdict.survives(e),
+        "attention-flow": not verdict.hides(e),
     }[check]
 
 
@@ -225,16 +235,18 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         share_null=max(0.0, level) if level == level else 0.0,
         reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading"))),
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
-        randomized=_randomized(bench, name),
+        randomized=_measured(bench, name, "randomized-model"),
+        hidden=_measured(bench, name, "attention-flow"),
     )
 
 
-def _randomized(bench: _Bench, name: str) -> tuple[float, float, float] | None:
-    """What of the choice survives random weights, its lower bound and the level of chance, where that was measured."""
-    if "randomized-model" not in bench.checks or bool(bench.values(name, "randomized-model").values.isnan().all()):
+def _measured(bench: _Bench, name: str, check: str) -> tuple[float, float, float] | None:
+    """Value, lower bound and the random control's value of a check that not every audit has; None: not measured."""
+    if check not in bench.checks or bool(bench.values(name, check).values.isnan().all()):
         return None
-    value, low, _ = bench.bootstrap.interval(bench.values(name, "randomized-model").values)
-    return value, low, bench.bootstrap.interval(bench.null(name, "randomized-model").values)[0]
+    own, null = bench.values(name, check), bench.null(name, check)
+    value, low, _ = bench.bootstrap.interval(own.values, own.over)
+    return value, low, bench.bootstrap.interval(null.values, null.over)[0]
 
 
 def _one_sided(case: Case, same: Tensor) -> str:
@@ -269,6 +281,7 @@ def _settings(case: Case, settings: Settings) -> dict[str, object]:
             "encoding share": verdict.SHARE_LIMIT,
             "one-sided": verdict.ONE_SIDED,
             "survives random weights": verdict.SURVIVES,
+            "attention hides": verdict.HIDES,
         },
     }
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from unmask.types import Verdict
 
-__all__ = ["ALPHA", "ONE_SIDED", "SHARE_LIMIT", "SURVIVES", "Evidence", "decide", "leaks", "survives"]
+__all__ = ["ALPHA", "HIDES", "ONE_SIDED", "SHARE_LIMIT", "SURVIVES", "Evidence", "decide", "hides", "leaks", "survives"]
 
 ALPHA = 0.05  # family-wise error of "beats the random control", Holm over the explanations of one audit
 SHARE_LIMIT = 0.25  # share of the answer told by the choice, above the random control's upper bound; calibrated:
@@ -15,6 +15,11 @@ SHARE_LIMIT = 0.25  # share of the answer told by the choice, above the random c
 SURVIVES = 0.5  # of the way from a random choice to the very same one: more than half of what another model could have
 # changed has stayed; 1 for a mask that never looks at the model, 0.1 to 0.35 on digits and tumours for occlusion,
 # integrated gradients and L2X
+HIDES = (
+    0.5  # of what the most decisive words do: most of it is done out of sight; calibrated: at most a third in models
+)
+# that were taught nothing but the task, more than two thirds where attention was taught to deceive
+# (benchmarks/results/deception.json)
 ONE_SIDED = 0.5  # spread of the per-class fs-m beyond which a sufficiency is called one-sided
 
 
@@ -31,13 +36,17 @@ class Evidence:
     one_sided: str = ""  # classes between which fs-m differs too much, in words
     randomized: tuple[float, float, float] | None = None  # cosine after the model's weights were drawn anew, its lower
     # bound, the random control's; None: not run, or not possible
+    hidden: tuple[float, float, float] | None = None  # attention only: share of what decides that is done by words it
+    # hides, its lower bound, that of any word; None: not run, or no attention
 
 
 def decide(e: Evidence) -> Verdict:
-    """`reject` what is empty, smuggles or survives random weights, `care` where the class leaks, else `trust`."""
+    """`reject` what is empty, smuggles, hides or survives random weights, `care` if the class leaks, else `trust`."""
     reasons = []
     leaky, read, blind = leaks(e), e.reading[2] > 0, survives(e)
     empty = e.enough[2] > ALPHA and e.needed[2] > ALPHA
+    if hides(e):
+        reasons.append(f"the model decides by words that its attention hides: {_out_of_sight(e)}")
     if blind:
         reasons.append(f"it hardly depends on the model: {_kept_on(e)}")
     if leaky:
@@ -50,10 +59,12 @@ def decide(e: Evidence) -> Verdict:
         reasons.append(f"{told}: within the honest range")
     if e.randomized is not None and not blind:
         reasons.append(f"it depends on the model: {_kept_on(e)}")
+    if e.hidden is not None and not hides(e):
+        reasons.append(f"attention does not hide what decides: {_out_of_sight(e)}")
     if e.one_sided:
         reasons.append(f"the model shown this little falls to one side: {e.one_sided}")
     word: Literal["trust", "care", "reject"] = (
-        "reject" if empty or blind or (leaky and not read) else "care" if leaky else "trust"
+        "reject" if empty or blind or hides(e) or (leaky and not read) else "care" if leaky else "trust"
     )
     return Verdict(e.name, word, tuple(reasons))
 
@@ -70,6 +81,19 @@ def survives(e: Evidence) -> bool:
         return False
     value, low, null = e.randomized
     return value - null > SURVIVES * (1 - null) and low > null
+
+
+def hides(e: Evidence) -> bool:
+    """Whether most of what decides is done by words that attention hides, and surely more than it hides any words."""
+    return e.hidden is not None and e.hidden[0] > HIDES and e.hidden[1] > e.hidden[2]
+
+
+def _out_of_sight(e: Evidence) -> str:
+    value, _, null = e.hidden or (0.0, 0.0, 0.0)
+    return (
+        f"{value:.0%} of what the most decisive words do is done by words that get less than a tenth of the attention "
+        f"that others get in their place ({null:.0%} for words drawn at random)"
+    )
 
 
 def _kept_on(e: Evidence) -> str:

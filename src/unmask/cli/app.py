@@ -28,7 +28,7 @@ from unmask.cli.options import (
     offered,
 )
 from unmask.data import DATASETS
-from unmask.explainers import METHODS
+from unmask.methods import METHODS
 from unmask.reproduce import PAPERS
 
 __all__ = ["app"]

@@ -10,8 +10,8 @@ import typer
 
 from unmask.audit import CHECKS
 from unmask.data import DATASETS
-from unmask.explainers import METHODS
 from unmask.masking import REMOVALS
+from unmask.methods import METHODS
 
 __all__ = [
     "ENDINGS",

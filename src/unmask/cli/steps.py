@@ -19,9 +19,9 @@ from unmask.cli.options import SPLITS
 from unmask.cli.sources import Source, UserTask, check_source, data_of, task_of
 from unmask.cli.tables import compared_rows, show_rows
 from unmask.errors import InputError, UnmaskError, unknown
-from unmask.explainers import METHODS
-from unmask.explainers.saving import load as load_explainer
+from unmask.loading import load as load_explainer
 from unmask.masking import REMOVALS
+from unmask.methods import METHODS
 from unmask.report import Report
 from unmask.types import Dataset, Explanation
 from unmask.writing import write_text

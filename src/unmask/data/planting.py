@@ -15,7 +15,7 @@ from unmask.data.splits import joined, padded
 from unmask.errors import InputError, unknown
 from unmask.types import Dataset, Layout, Split
 
-__all__ = ["plant", "planted"]
+__all__ = ["decided", "plant", "planted"]
 
 PARTS = ("train", "validation", "test")
 Cue = str | tuple[int, int] | Mapping[str, Any]
@@ -45,6 +45,22 @@ def plant(data: Dataset, cue: Cue, rate: float, seed: int = 0, label: str | None
         "rows": {part: index.tolist() for part, index in rows.items()},
     }
     return joined(data.name, layout, data.classes, made, {**data.notes, "planted": record}, frames)
+
+
+def decided(data: Dataset, cue: Cue, rate: float = 1.0, seed: int = 0) -> Dataset:
+    """The same inputs where the cue alone decides: classes are drawn afresh, in equal numbers, and then planted.
+
+    Of a row without a cue (1 - rate of them) the class cannot be known. The planted units are the truth, `relevant`.
+    """
+    drawn = [replace(data[part], y=_drawn(len(data[part]), len(data.classes), seed, part)) for part in PARTS]
+    made = plant(joined(data.name, data.layout, data.classes, drawn, data.notes, data.frames), cue, rate, seed)
+    known = [replace(made[part], relevant=planted(made, part), relevant_sentences=None) for part in PARTS]
+    return joined(made.name, made.layout, made.classes, known, made.notes, made.frames)
+
+
+def _drawn(n: int, classes: int, seed: int, part: str) -> Tensor:
+    rng = seeds.generator(seeds.derive(seed, "drawn classes", part))
+    return torch.arange(n)[torch.randperm(n, generator=rng)] % classes
 
 
 def planted(data: Dataset, split: str = "test") -> Tensor:

@@ -2,25 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from unmask.entries import Method
 
-from unmask.errors import unknown
-
-__all__ = ["METHODS", "Method", "make"]
-
-
-@dataclass(frozen=True)
-class Method:
-    """Where a method lives ("module:class" below this folder), the settings that make it, and what it is."""
-
-    path: str
-    line: str
-    paper: str = ""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    needs_gradients: bool = False
+__all__ = ["METHODS"]
 
 
 METHODS: dict[str, Method] = {
@@ -96,12 +80,3 @@ METHODS: dict[str, Method] = {
         "after Covert et al. 2023",
     ),
 }
-
-
-def make(name: str, k: int, removal: str | None = None, settings: Mapping[str, Any] | None = None) -> Any:
-    """An unfitted explainer by its name in the table; `settings` are further fields of its class."""
-    if name not in METHODS:
-        raise unknown("method", name, METHODS)
-    module, _, attribute = METHODS[name].path.partition(":")
-    cls = getattr(importlib.import_module(f"unmask.explainers.{module}"), attribute)
-    return cls(k=k, removal=removal, **{**METHODS[name].settings, **(settings or {})})

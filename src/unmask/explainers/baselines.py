@@ -7,9 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
-from unmask import seeds
+from unmask import saving, seeds
 from unmask.errors import unknown
-from unmask.explainers import saving
 from unmask.masking.controls import CONTROLS
 from unmask.task import begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs

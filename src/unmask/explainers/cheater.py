@@ -14,8 +14,7 @@ import torch
 from sklearn.feature_selection import f_classif
 from torch import Tensor, nn
 
-from unmask import seeds
-from unmask.explainers import saving
+from unmask import saving, seeds
 from unmask.task import Task, begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs
 

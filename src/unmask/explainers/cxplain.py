@@ -16,9 +16,8 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from unmask import devices, nets, seeds
+from unmask import devices, nets, saving, seeds
 from unmask.errors import InputError
-from unmask.explainers import saving
 from unmask.explainers.occlusion import without_each
 from unmask.masking.relax import LARGE
 from unmask.task import Task, as_inputs, begin, clone, explained

@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from unmask import nets, seeds
+from unmask import nets, saving, seeds
 from unmask.errors import InputError
-from unmask.explainers import learned, saving
+from unmask.explainers import learned
 from unmask.explainers.learned import Part
 from unmask.explainers.shapley import Value, any_part, efficient, ends, many, misfit, pairs
 from unmask.judge import Rows, train_judge

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from captum.attr import InputXGradient, LayerGradientXActivation, Saliency
 from torch import Tensor, nn
 
-from unmask.explainers import saving
+from unmask import saving
 from unmask.explainers.attribution import layer_of, swept
 from unmask.task import begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs

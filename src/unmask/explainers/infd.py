@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from unmask import seeds
+from unmask import saving, seeds
 from unmask.errors import InputError
-from unmask.explainers import saving
 from unmask.explainers.lime import CALLS, answers, by_length, check_samples, least_squares
 from unmask.masking import subsets
 from unmask.task import begin, clone, explained

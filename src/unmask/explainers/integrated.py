@@ -10,8 +10,9 @@ from captum.attr import IntegratedGradients as CaptumIG
 from captum.attr import LayerIntegratedGradients
 from torch import Tensor
 
+from unmask import saving
 from unmask.errors import InputError
-from unmask.explainers import attribution, saving
+from unmask.explainers import attribution
 from unmask.explainers.attribution import baselines, batches, layer_of, to_units
 from unmask.task import begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs

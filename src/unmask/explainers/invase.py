@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from unmask import nets
+from unmask import nets, saving
 from unmask.errors import InputError
-from unmask.explainers import cures, learned, saving
+from unmask.explainers import cures, learned
 from unmask.explainers.learned import Batch
 from unmask.masking import subsets
 from unmask.masking.relax import log_bernoulli

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from unmask import seeds
-from unmask.explainers import saving
+from unmask import saving, seeds
 from unmask.explainers.lime import answers, by_length, check_samples, least_squares
 from unmask.masking import subsets
 from unmask.task import begin, clone, explained

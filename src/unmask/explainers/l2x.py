@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Literal
 
 from torch import Tensor
 
-from unmask import nets, seeds
+from unmask import nets, saving, seeds
 from unmask.errors import InputError
-from unmask.explainers import cures, learned, saving
+from unmask.explainers import cures, learned
 from unmask.explainers.learned import Batch
 from unmask.task import Task, clone
 from unmask.training import Recipe, soft_cross_entropy

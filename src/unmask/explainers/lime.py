@@ -13,9 +13,8 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from unmask import seeds
+from unmask import saving, seeds
 from unmask.errors import InputError
-from unmask.explainers import saving
 from unmask.masking import subsets
 from unmask.models import shown
 from unmask.task import Task, begin, clone, explained

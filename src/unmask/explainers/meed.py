@@ -17,8 +17,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
+from unmask import saving
 from unmask.errors import InputError
-from unmask.explainers import cures, learned, saving
+from unmask.explainers import cures, learned
 from unmask.explainers.gradients import GradientXInput
 from unmask.explainers.learned import Batch, Lesson
 from unmask.explainers.losses import flipped, sliced_wasserstein

@@ -20,9 +20,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from unmask import nets, seeds
+from unmask import nets, saving, seeds
 from unmask.errors import InputError
-from unmask.explainers import cures, learned, saving
+from unmask.explainers import cures, learned
 from unmask.explainers.learned import Batch, Lesson
 from unmask.explainers.losses import denying
 from unmask.explainers.pretraining import pretrain, random_masks

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from unmask.explainers import saving
+from unmask import saving
 from unmask.models import shown
 from unmask.task import Task, begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs, rows_of

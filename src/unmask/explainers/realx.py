@@ -18,8 +18,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
+from unmask import saving
 from unmask.errors import InputError
-from unmask.explainers import learned, saving
+from unmask.explainers import learned
 from unmask.explainers.pretraining import pretrain
 from unmask.explainers.watch import Watch
 from unmask.judge import Draw, mixed_sizes

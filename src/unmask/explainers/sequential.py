@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from unmask import devices, nets, seeds
-from unmask.explainers import saving
+from unmask import devices, nets, saving, seeds
 from unmask.judge import Rows, judge_net, mixed_sizes, train_judge
 from unmask.masking import relax, subsets
 from unmask.task import Task, begin, clone, explained

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from unmask import seeds
+from unmask import saving, seeds
 from unmask.errors import InputError
-from unmask.explainers import saving
 from unmask.explainers.attribution import layer_of, swept
 from unmask.task import begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs

@@ -12,8 +12,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
+from unmask import saving
 from unmask.errors import InputError
-from unmask.explainers import cures, learned, saving
+from unmask.explainers import cures, learned
 from unmask.explainers.learned import Batch
 from unmask.masking.relax import DRAWS, LARGE
 from unmask.task import Task, clone

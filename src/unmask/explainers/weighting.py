@@ -1,8 +1,4 @@
-"""Mask-neutral weighting: rows weigh so that the mask alone tells nothing about the answer.
-
-"Why is Attention Not So Attentive?", Bai et al. 2021: with w = P(y) / P(y | mask), the weighted mean loss is the mean
-loss under a law in which answer and mask are independent.
-"""
+"""Mask-neutral weighting of a selector's rows: the mask alone tells nothing about the answer (Bai et al. 2021)."""
 
 from __future__ import annotations
 
@@ -15,14 +11,11 @@ from torch import Tensor, nn
 from unmask import nets, seeds
 from unmask.explainers.learned import Batch, Lesson, drawn, placed
 from unmask.explainers.pretraining import pretrain, random_masks
+from unmask.weighting import FLOOR, SMOOTH, MaskNet, Weighed, by_other_half, frequencies, weights
 
-__all__ = ["MaskNet", "Neutral"]
+__all__ = ["FLOOR", "MaskNet", "Neutral"]
 
-FLOOR = 0.05  # C's probabilities are not trusted below: weights are at most 20 P(y)
 NOISE = 0.1  # of the rows get a random mask: no mask may settle the answer
-SMOOTH = 0.05  # of C's labels, so that it stays calibrated
-SOUND = (0.8, 1.25)  # the mean weight, if it works
-FADE = 0.99  # memory of the running class frequencies
 
 
 @dataclass
@@ -40,7 +33,10 @@ class Neutral:
     judge: nn.Module | None
     steps: int  # in one epoch
     taken: int = 0
-    seen: dict[str, list[float]] = field(default_factory=dict)
+    weighed: Weighed = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.weighed = Weighed(self.steps)
 
     @classmethod
     def start(cls, explainer: Any, lesson: Lesson) -> Neutral:
@@ -75,7 +71,7 @@ class Neutral:
         with torch.no_grad():
             v = self.stirred(batch, drawn(self.explainer, batch))
         y = p.argmax(1)
-        self.frequency = FADE * self.frequency.to(y.device) + (1 - FADE) * y.bincount(minlength=p.shape[1]) / len(y)
+        self.frequency = frequencies(self.frequency, y)
         first, second = (
             nn.functional.cross_entropy(net(x, v), y, reduction="none", label_smoothing=SMOOTH) for net in self.net
         )
@@ -83,45 +79,19 @@ class Neutral:
 
     def weight(self, batch: Batch, v: Tensor) -> Tensor:
         """(b,) w by the classifier that never learned the row, without gradient; 1 in the first epoch."""
-        x, y = batch.x, batch.p.argmax(1)[:, None]
+        x, y = batch.x, batch.p.argmax(1)
         with torch.no_grad():
             first, second = (net.eval()(x, v) for net in self.net)
-            odd = torch.as_tensor(batch.index)[:, None] % 2 == 1
-            told = torch.where(odd, first, second).softmax(1)
+            told = by_other_half(torch.as_tensor(batch.index), first, second).softmax(1)
             fair = self.frequency.expand_as(told) if self.judge is None else self.judge(x, v).softmax(1)
-        w = (fair.gather(1, y) / told.gather(1, y).clamp(min=FLOOR))[:, 0]
-        self._note(w, told.argmax(1) == y[:, 0])
+        w = weights(fair, told, y)
+        self.weighed.note(w, told.argmax(1) == y)
         return w if batch.epoch else torch.ones_like(w)
-
-    def _note(self, w: Tensor, right: Tensor) -> None:
-        facts = {"mean": w.mean(), "lowest": w.min(), "highest": w.max(), "mask classifier": right.float().mean()}
-        for name, value in facts.items():
-            kept = self.seen.setdefault(name, [])
-            kept.append(float(value))
-            del kept[: -self.steps]  # the last epoch
 
     def health(self) -> dict[str, float]:
         """Weights of the last epoch: their mean should be 1, the classifier's accuracy is what the mask tells."""
-        return {name: round(sum(values) / len(values), 4) for name, values in self.seen.items()}
+        return self.weighed.health()
 
     def warnings(self) -> list[str]:
-        """A mean far from 1 says that some masks come with one answer only: then no weight can make up for it."""
-        mean = self.health()["mean"]
-        if SOUND[0] <= mean <= SOUND[1]:
-            return []
-        return [f"the weights have mean {mean:.2f}, not 1: masks settle the answer, and weighting cannot undo that"]
-
-
-class MaskNet(nn.Module):
-    """Classes from a mask alone."""
-
-    def __init__(self, width: int, classes: int, hidden: int = 128) -> None:
-        super().__init__()
-        self.width = width
-        self.body = nn.Sequential(
-            nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, classes)
-        )
-
-    def forward(self, x: Tensor, kept: Tensor) -> Tensor:
-        spare = self.width - kept.shape[1]
-        return self.body(nn.functional.pad(kept, (0, spare)) if spare else kept)  # type: ignore[no-any-return]
+        """What is wrong with the weights, in sentences."""
+        return self.weighed.warnings()

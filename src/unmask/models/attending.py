@@ -7,7 +7,8 @@ replaced while the module runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 
 from unmask.errors import InputError
 
-__all__ = ["Attentive", "Shift", "attentive", "embedding_of"]
+__all__ = ["Attentive", "Shift", "attentive", "embedding_of", "looked"]
 
 EXACT = 1e-6  # how near the answer must be when a module's own weights are put back
 
@@ -34,13 +35,7 @@ class Attentive:
         if not self.hooked:
             found: tuple[Tensor, Any] = self.module.attend(x)  # type: ignore[operator]
             return found
-        caught: list[Tensor] = []
-        handle = self.attention.register_forward_hook(lambda _m, _i, out: caught.append(out))
-        try:
-            self.module(x)
-        finally:
-            handle.remove()
-        return _flat(_once(caught)), x
+        return self._caught(x)[1], x
 
     def answer(self, states: Any, weights: Tensor) -> Tensor:
         """Raw outputs when attention is `weights`."""
@@ -53,6 +48,27 @@ class Attentive:
         finally:
             handle.remove()
         return given
+
+    def look(self, x: Any) -> tuple[Tensor, Tensor]:
+        """Raw outputs and weights (n, d) of one and the same run: vectors that are moved at random move once."""
+        if self.hooked:
+            return self._caught(x)
+        weights, states = self.attend(x)
+        return self.answer(states, weights), weights
+
+    def _caught(self, x: Any) -> tuple[Tensor, Tensor]:
+        caught: list[Tensor] = []
+        handle = self.attention.register_forward_hook(lambda _m, _i, out: caught.append(out))
+        try:
+            raw: Tensor = self.module(x)
+        finally:
+            handle.remove()
+        return raw, _flat(_once(caught))
+
+    @property
+    def device(self) -> torch.device:
+        """Where its rows must be."""
+        return next((p.device for p in self.module.parameters()), torch.device("cpu"))
 
     def rest(self) -> list[nn.Parameter]:
         """The parameters that are not those of the attention."""
@@ -76,34 +92,36 @@ def attentive(module: nn.Module, x: Any, name: str | None = None) -> Attentive:
         part = getattr(module, "attention", None)
         found = Attentive(module, part if isinstance(part, nn.Module) else nn.Module())
     else:
-        parts = dict(module.named_modules())
-        if name not in parts or not name:
-            raise InputError(
-                f"{type(module).__name__} has no submodule {name!r}; it has: {', '.join(filter(None, parts))}"
-            )
-        found = Attentive(module, parts[name], hooked=True)
+        found = Attentive(module, _part(module, name), hooked=True)
     _check(found, x)
     return found
 
 
+@contextmanager
+def _evaluating(module: nn.Module) -> Iterator[None]:
+    """Evaluation mode inside; afterwards every part is in the mode it was in."""
+    were = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, was in were:
+            part.training = was
+
+
 def _check(found: Attentive, x: Any) -> None:
     """Put the module's own weights back: it must say the same."""
-    was = found.module.training
-    found.module.eval()
-    try:
-        with torch.no_grad():
-            weights, states = found.attend(x)
-            if weights.ndim != 2 or bool((weights < -EXACT).any()):
-                raise InputError(
-                    f"attention weights must be (rows, units) and not negative, got shape {tuple(weights.shape)}"
-                )
-            apart = float((found.answer(states, weights) - found.module(x)).abs().max())
-    finally:
-        found.module.train(was)
-    if not apart <= EXACT * 10:
+    with _evaluating(found.module), torch.no_grad():
+        weights, states = found.attend(x)
+        if weights.ndim != 2 or bool((weights < -EXACT).any()):
+            raise InputError(
+                f"attention weights must be (rows, units) and not negative, got shape {tuple(weights.shape)}"
+            )
+        apart = (found.answer(states, weights) - found.module(x)).abs()
+    if not bool((apart <= EXACT * 10).all()):
         raise InputError(
-            f"putting the attention weights back changes the answer by {apart:.2g}: they are used elsewhere too, or "
-            "changed after the named module; name the module whose output is used as it is, and once"
+            f"putting the attention weights back changes the answer by {float(apart.max()):.2g}: they are used "
+            "elsewhere too, or changed after the named module; name the module whose output is used as it is, and once"
         )
 
 
@@ -127,17 +145,29 @@ def _flat(weights: Tensor) -> Tensor:
     return weights
 
 
+def looked(model: Attentive, x: Tensor, batch: int = 512) -> tuple[Tensor, Tensor]:
+    """Raw outputs (n, classes) and attention (n, d) of all rows, in evaluation mode, without gradients."""
+    with _evaluating(model.module), torch.no_grad():
+        parts = [model.look(rows.to(model.device)) for rows in x.split(batch)]
+    raw, weights = zip(*parts, strict=True)
+    return torch.cat(raw).cpu(), torch.cat(weights).cpu()
+
+
 def embedding_of(module: nn.Module, name: str | None = None) -> nn.Module:
     """The part that turns ids into vectors: the one named, or the first nn.Embedding there is."""
-    parts: dict[str, nn.Module] = dict(module.named_modules())
-    if name is not None and name in parts:
-        return parts[name]
-    found: nn.Module | None = next((part for part in parts.values() if isinstance(part, nn.Embedding)), None)
-    if found is None or name is not None:
-        raise InputError(
-            f"{type(module).__name__} has no embedding {name or ''}; it has: {', '.join(filter(None, parts))}"
-        )
+    if name is not None:
+        return _part(module, name)
+    found = next((part for part in module.modules() if isinstance(part, nn.Embedding)), None)
+    if found is None:
+        raise _no_part(module, "nn.Embedding")
     return found
+
+
+def _part(module: nn.Module, name: str) -> nn.Module:
+    parts: dict[str, nn.Module] = dict(module.named_modules())
+    if not name or name not in parts:
+        raise _no_part(module, f"submodule {name!r}")
+    return parts[name]
 
 
 def _no_part(module: nn.Module, what: str) -> InputError:

@@ -90,8 +90,8 @@ class AttentionNet(nn.Module):
         self.reader, self.kind = reader, kind
         self.embedding = WordEmbedding(reader, width)
         self.encoder = encoder(kind, width, hidden)
-        self.attention = ATTENTIONS[score](hidden)
-        self.decoder = nn.Linear(hidden, classes)
+        self.attention = ATTENTIONS[score](self.encoder.width)
+        self.decoder = nn.Linear(self.encoder.width, classes)  # type: ignore[arg-type]
 
     def attend(self, x: Tensor, kept: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Weights (n, words) and the states they weigh; hidden words are zero vectors that still have a place."""

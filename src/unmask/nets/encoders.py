@@ -5,6 +5,7 @@ A word's state never depends on what stands beyond the end of its own text, so r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -31,11 +32,11 @@ class Pooling(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """A recurrent layer; `width` is that of a state, both directions together where there are two."""
+    """A recurrent layer; `width` is that of a state, both directions together where there are two (so it is even)."""
 
     def __init__(self, e: int, width: int, cell: Callable[..., nn.Module] = nn.LSTM, both: bool = True) -> None:
         super().__init__()
-        self.width = width
+        self.width = width // 2 * 2 if both else width
         self.cell = cell(e, width // 2 if both else width, batch_first=True, bidirectional=both)
 
     def forward(self, vectors: Tensor, valid: Tensor) -> Tensor:
@@ -53,7 +54,7 @@ class RecurrentConvolution(nn.Module):
     def __init__(self, e: int, width: int) -> None:
         super().__init__()
         self.width, self.context = width, Recurrent(e, width, nn.RNN)
-        self.mix = nn.Sequential(nn.Linear(width + e, width), nn.Tanh())
+        self.mix = nn.Sequential(nn.Linear(self.context.width + e, width), nn.Tanh())
 
     def forward(self, vectors: Tensor, valid: Tensor) -> Tensor:
         states = self.context(vectors, valid)
@@ -80,13 +81,16 @@ class Convolutions(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Two layers of self-attention among the words of a text, their places told by waves."""
+    """Two layers of self-attention among the words of a text, their places told by waves.
+
+    A width that cannot be divided by the number of heads has fewer.
+    """
 
     def __init__(self, e: int, width: int, heads: int = 4, layers: int = 2) -> None:
         super().__init__()
         self.width = width
         self.project = nn.Linear(e, width)
-        layer = nn.TransformerEncoderLayer(width, heads, 2 * width, 0.1, batch_first=True)
+        layer = nn.TransformerEncoderLayer(width, math.gcd(heads, width), 2 * width, 0.1, batch_first=True)
         self.layers = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
 
     def forward(self, vectors: Tensor, valid: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from unmask.errors import InputError
 from unmask.nets.reader import Reader
 from unmask.nets.vocabulary import END, HIDDEN
 
@@ -51,6 +52,9 @@ class WordEmbedding(nn.Module):
 
     def set_vectors(self, vectors: Tensor) -> None:
         """Take the rows of `vectors` (vocabulary, width) for the table; the end and a hidden word stay zero."""
+        want, got = tuple(self.table.weight.shape), tuple(vectors.shape)
+        if want != got:
+            raise InputError(f"vectors must be {want}, one row for each word of the vocabulary, got {got}")
         with torch.no_grad():
             self.table.weight[HIDDEN + 1 :] = vectors[HIDDEN + 1 :].to(self.table.weight)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["ARROWS", "DECIDING", "DIRECTIONS", "SYMBOLS", "find", "interval", "names_of", "number"]
 
 # what a verdict rests on, as far as it was run
-DECIDING = ("fs-m", "fu-m", "encoding-share", "reading", "randomized-model")
+DECIDING = ("fs-m", "fu-m", "encoding-share", "reading", "randomized-model", "attention-flow")
 ARROWS = {"higher": "↑", "lower": "↓", "none": ""}
 DIRECTIONS = {
     "higher": "higher is better",

@@ -18,15 +18,15 @@ from unmask.audit.statistics import Bootstrap
 from unmask.audit.subjects import Settings, assemble
 from unmask.audit.suite import run
 from unmask.auto import seeded
-from unmask.explainers import make
-from unmask.explainers.saving import load as load_explainer
+from unmask.loading import load as load_explainer
 from unmask.masking.removals import make_removal
+from unmask.methods import make
 from unmask.models import Wrapped, shown
 from unmask.reproduce.references import RECIPES, SIZES, reference
-from unmask.reproduce.tables import CONTROLS, Scale, Table, made
+from unmask.reproduce.tables import CONTROLS, REVIEWS, Scale, Table, made
 from unmask.types import Dataset, Explanation, Split
 
-__all__ = ["COSTLY", "Trial", "audited", "kept_in", "measure"]
+__all__ = ["COSTLY", "Trial", "audited", "kept_in", "measure", "percent"]
 
 SLOW = ("lime", "kernel-shap", "infd", "smoothgrad", "occlusion")  # ask the model about each row many times
 SLOW_ROWS = 200  # test rows for those
@@ -48,7 +48,8 @@ class Trial:
     @property
     def key(self) -> str:
         t = self.table
-        made_of = (made(self.row, t, self.scale, 0), SIZES, RECIPES, t.small)
+        rest = (REVIEWS,) if t.kind == "attention" else (SIZES, RECIPES, t.small)
+        made_of = (made(self.row, t, self.scale, 0), *rest)
         mark = hashlib.blake2b(repr(made_of).encode(), digest_size=4).hexdigest()  # other settings, another trial
         return f"{t.dataset} k={t.k} {t.removal} {self.scale} {self.row} seed={self.seed} {mark}"
 
@@ -123,7 +124,7 @@ def _cheap(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict[
         found[f"fs-m@class={data.classes[c]}"] = enough[target == c]
     if e.approximated is not None:
         found["approximator"] = (e.approximated == target).float()
-    return {name: _percent(values, trial.seed) for name, values in found.items()}
+    return {name: percent(values, trial.seed) for name, values in found.items()}
 
 
 def _costly(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict[str, list[float] | None]:
@@ -140,7 +141,7 @@ def _costly(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict
         subject = next(s for s in case.subjects if s.name == trial.row)
         for name in wanted:
             values = function_of(name)(case, subject).values
-            found[name] = None if bool(values.isnan().all()) else _percent(values, trial.seed)
+            found[name] = None if bool(values.isnan().all()) else percent(values, trial.seed)
     return found
 
 
@@ -153,7 +154,8 @@ def _same(answer: Tensor, target: Tensor) -> Tensor:
     return (answer.argmax(1) == target).float()
 
 
-def _percent(values: Tensor, seed: int) -> list[float]:
+def percent(values: Tensor, seed: int) -> list[float]:
+    """Mean of one value for each row with its interval, in per cent."""
     return (
         [round(100 * v, 2) for v in Bootstrap(len(values), seed).interval(values)]
         if len(values)

@@ -1,4 +1,4 @@
-"""Pictures of what was reproduced: the front between FS-M and the reading, and learning curves."""
+"""Pictures of what was reproduced: the front between FS-M and the reading, learning curves, SEAT's surrogate."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["curves", "front"]
+from torch import Tensor
+
+from unmask import distances
+from unmask.attention.seat import topk_loss
+
+__all__ = ["curves", "front", "surrogate"]
 
 Line = Mapping[str, Any]
 OURS, CONTROL, OTHER = "#0b5cad", "#8a8a8a", "#c2571a"
@@ -43,6 +48,20 @@ def curves(named: Mapping[str, Sequence[float]], title: str) -> str:
     axis.set_xlabel("epoch")
     axis.set_ylabel("FS-M on validation rows, %")
     axis.legend(frameon=False, fontsize=8)
+    return _svg(figure)
+
+
+def surrogate(first: Tensor, second: Tensor, k: int, valid: Tensor) -> str:
+    """SVG of SEAT's Figure 5: the loss that stands in for the overlap against 1 - overlap, a point for each pair.
+
+    `first` and `second` (n, d) are pairs of attention vectors of the same rows.
+    """
+    figure, (axis,) = _figure(1)
+    loss, lost = topk_loss(first, second, k, valid), 1 - distances.overlap(first, second, k, valid)
+    axis.scatter(loss.tolist(), lost.tolist(), s=14, alpha=0.4, color=OURS, edgecolors="none")
+    axis.set_title(f"{len(first)} pairs of attention vectors", fontsize=10)
+    axis.set_xlabel("surrogate top-k loss")
+    axis.set_ylabel(f"1 - overlap of the top {k}")
     return _svg(figure)
 
 

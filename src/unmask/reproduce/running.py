@@ -22,6 +22,7 @@ from unmask import progress
 from unmask.audit import CHECKS
 from unmask.errors import InputError, unknown
 from unmask.reproduce import PAPERS, tables_of
+from unmask.reproduce.attending import attended
 from unmask.reproduce.measuring import COSTLY, Trial, audited, kept_in, measure
 from unmask.reproduce.references import reference
 from unmask.reproduce.tables import CONTROLS, QUICK, SCALES, Scale, Table
@@ -53,7 +54,7 @@ class Request:
         every = tables_of(self.paper)
         found = [t for t in every if self.table in (None, t.name) and self.dataset in (None, t.dataset)]
         if self.scale == "quick" and self.dataset is None:
-            found = [t for t in found if t.dataset in QUICK_SETS and t.name not in ("2", "sanity")] or found
+            found = [t for t in found if _is_quick(t)] or found
         if not found:
             names = sorted({t.name for t in every})
             if self.table is not None and self.table not in names:
@@ -78,7 +79,11 @@ class Request:
                 if row not in every:
                     raise unknown("row", row, every)
             return [row for row in table.rows if row in self.rows]
-        return [row for row in table.rows if self.scale != "quick" or row in QUICK]
+        return [row for row in table.rows if self.scale != "quick" or table.kind == "attention" or row in QUICK]
+
+
+def _is_quick(table: Table) -> bool:
+    return table.kind == "attention" or (table.dataset in QUICK_SETS and table.name not in ("2", "sanity"))
 
 
 def run(request: Request, say: Callable[[str], None] = progress.say) -> dict[str, Any]:
@@ -155,19 +160,24 @@ def _measured(trials: Sequence[Trial], request: Request) -> Iterator[tuple[Trial
     cache = request.folder / ".models"
     if request.jobs == 1 or len(trials) < 2:
         for trial in trials:
-            yield trial, _tried(partial(measure, trial, cache))
+            yield trial, _tried(partial(_measure(trial), trial, cache))
         return
-    for trial in {(t.table.dataset, t.table.removal, t.seed): t for t in trials}.values():
+    explained = [t for t in trials if t.table.kind != "attention"]
+    for trial in {(t.table.dataset, t.table.removal, t.seed): t for t in explained}.values():
         reference(trial.table, trial.seed, trial.scale, cache)  # once, before two ask for it
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # each worker one thread
     with ProcessPoolExecutor(request.jobs, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(measure, trial, cache): trial for trial in trials}
+        waiting = {pool.submit(_measure(trial), trial, cache): trial for trial in trials}
         try:
             for finished in as_completed(waiting):
                 yield waiting[finished], _tried(finished.result)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _measure(trial: Trial) -> Callable[[Trial, Path], dict[str, Any]]:
+    return attended if trial.table.kind == "attention" else measure
 
 
 def _tried(make: Callable[[], dict[str, Any]]) -> dict[str, Any] | Exception:

@@ -8,10 +8,22 @@ from typing import Any, Literal
 
 from unmask.training import Recipe
 
-__all__ = ["CONTROLS", "FORMS", "QUICK", "SCALES", "Form", "Kind", "Scale", "Table", "made"]
+__all__ = [
+    "ATTENDING",
+    "CONTROLS",
+    "FORMS",
+    "QUICK",
+    "REVIEWS",
+    "SCALES",
+    "Form",
+    "Kind",
+    "Scale",
+    "Table",
+    "made",
+]
 
 Scale = Literal["quick", "default", "paper"]
-Kind = Literal["words", "image"]
+Kind = Literal["words", "image", "attention"]
 SCALES: tuple[Scale, ...] = ("quick", "default", "paper")
 CONTROLS = ("random", "first-k", "last-k")
 SIGNED = ("gradient", "gradient-x-input", "gradient-x-input-abs", "integrated-gradients")
@@ -78,6 +90,20 @@ FORMS: dict[str, Form] = {
 
 QUICK = (*CONTROLS, "gradient", "gradient-x-input", "gradient-x-input-abs", "l2x", "l2x+feedback", "meed", "mimic")
 
+_ATTENTION = {"select": False}  # as published: fitted to the training rows, the last epoch is measured
+ATTENDING: dict[str, Form] = {
+    "none": Form("plain", _ATTENTION),
+    "attention": Form("plain", _ATTENTION),
+    "attention+pretraining": Form("random-pretraining", _ATTENTION),
+    "attention+weighting": Form("weighting", _ATTENTION),
+    "attention+weighting-as-written": Form(
+        "weighting", {**_ATTENTION, "noise": 0.0, "smooth": 0.05, "floor": 0.05, "warm": 1}
+    ),
+}
+"""Rows about attention, before the "/" and the encoder: how the model is trained."""
+REVIEWS: dict[Scale, int] = {"quick": 2000, "default": 25_000, "paper": 25_000}  # that attention is trained on
+_ATTENTION_EPOCHS: dict[Scale, int] = {"quick": 12, "default": 14, "paper": 25}
+
 LEARNED = ("l2x", "meed", "vibi", "mimic", "invase", "real-x")
 _EPOCHS: dict[tuple[str, Scale], int] = {
     ("words", "quick"): 4,
@@ -91,6 +117,9 @@ _EPOCHS: dict[tuple[str, Scale], int] = {
 
 def made(row: str, table: Table, scale: Scale, seed: int) -> tuple[str, dict[str, Any]]:
     """The method of a row and its settings, its recipe among them where it learns; validation rows choose the epoch."""
+    if table.kind == "attention":
+        form = ATTENDING[row.partition("/")[0]]
+        return form.method, {**form.settings, "recipe": replace(_attending(form.method, scale), seed=seed)}
     form = FORMS[row]
     settings = form.at(table.kind)
     if form.method in LEARNED:
@@ -111,3 +140,14 @@ def _recipe(method: str, table: Table, scale: Scale) -> Recipe:
     if table.kind == "words":
         return Recipe(epochs=epochs, batch=32, rate=1e-3, optimizer="rmsprop")
     return Recipe(epochs=epochs, batch=128, rate=1.0, optimizer="adadelta")
+
+
+def _attending(method: str, scale: Scale) -> Recipe:
+    """RMSprop as published; batches are larger and rates fade, or the last epoch is a noisy one.
+
+    Where a part is frozen and then looked through, running means are kept: the noise of its last steps would be a code.
+    """
+    rate = {"weighting": 1e-3, "mask classifier": 3e-3} if method == "weighting" else 1e-3
+    batch, average = 32 if scale == "quick" else 64, 0.998 if method == "random-pretraining" else 0.0
+    epochs = _ATTENTION_EPOCHS[scale]
+    return Recipe(epochs=epochs, batch=batch, rate=rate, optimizer="rmsprop", fade=0.95, average=average)

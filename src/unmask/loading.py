@@ -1,52 +1,28 @@
-"""Explainers on disk: tensors as safetensors, everything else as JSON with a format version; never pickle."""
+"""Explainers from disk, as `saving` wrote them."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from safetensors.torch import load_file
+from torch import Tensor
 
-from unmask.errors import InputError, NotFittedError
-from unmask.explainers import METHODS, make
+from unmask.errors import InputError
 from unmask.masking.removals import BlurFill, Cut, FixedFill
+from unmask.methods import METHODS, make
 from unmask.models import Wrapped, bind, wrap
 from unmask.nets import Reader, Vocabulary
+from unmask.saving import FORMAT, KEYS, parts_of
 from unmask.task import Task, settings_of
 from unmask.training import Recipe
 from unmask.types import Dataset, Layout, Removal, Split
-from unmask.writing import new_folder, read_json
+from unmask.writing import read_json
 
-__all__ = ["FORMAT", "load", "save"]
-
-FORMAT = 2
-KEYS = {"format", "method", "settings", "classes", "layout", "vocabulary", "removal", "readings"}
-
-
-def save(explainer: Any, path: str | Path) -> None:
-    """Write a fitted explainer into the folder `path`; the model it explains is not part of it."""
-    task: Task | None = getattr(explainer, "task_", None)
-    if task is None:
-        raise NotFittedError("only a fitted explainer can be saved: call fit(model, data) first")
-    layout, vocabulary = task.reader.layout, task.reader.vocabulary
-    text = {
-        "format": FORMAT,
-        "method": explainer.method,
-        "settings": settings_of(explainer),
-        "classes": list(task.classes),
-        "layout": {"kind": layout.kind, "shape": layout.shape, "owner": layout.owner, "units": layout.units},
-        "vocabulary": None if vocabulary is None else list(vocabulary.words),
-        "removal": _removal_facts(task.removal),
-        "readings": getattr(explainer, "readings_", {}),
-    }
-    with new_folder(Path(path), marker="explainer.json") as folder:
-        save_file(_tensors(explainer, task), folder / "tensors.safetensors")
-        (folder / "explainer.json").write_text(json.dumps(text, indent=1))
+__all__ = ["load"]
 
 
 def load(path: str | Path, model: Any = None, data: Dataset | None = None) -> Any:
@@ -68,7 +44,7 @@ def load(path: str | Path, model: Any = None, data: Dataset | None = None) -> An
     explainer.task_ = task
     if facts["readings"]:
         explainer.readings_ = facts["readings"]
-    for name, part in _parts(explainer).items():
+    for name, part in parts_of(explainer).items():
         part.load_state_dict({k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")})
         part.eval()
     return explainer
@@ -92,22 +68,6 @@ def _check(facts: Any, folder: Path) -> None:
         odd = sorted(set(facts["settings"]) ^ set(settings_of(make(facts["method"], 1))))
     if odd:
         raise InputError(f"{folder} holds what this version does not know ({', '.join(odd)}); upgrade unmask")
-
-
-def _parts(explainer: Any) -> dict[str, nn.Module]:
-    return {name: part for name, part in vars(explainer).items() if isinstance(part, nn.Module)}
-
-
-def _tensors(explainer: Any, task: Task) -> dict[str, Tensor]:
-    learned = {f"{n}.{key}": value for n, part in _parts(explainer).items() for key, value in part.state_dict().items()}
-    extra = {"task.centre": task.reader.centre, "task.scale": task.reader.scale}
-    if isinstance(task.removal, FixedFill):
-        extra["task.fills"] = task.removal.fills
-    return {name: value.detach().cpu().contiguous().clone() for name, value in {**learned, **extra}.items()}
-
-
-def _removal_facts(removal: Removal) -> dict[str, Any]:
-    return {"name": removal.name, "token": getattr(removal, "token", None), "sigma": getattr(removal, "sigma", None)}
 
 
 def _task(facts: dict[str, Any], tensors: dict[str, Tensor], model: Any) -> Task:

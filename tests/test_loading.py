@@ -1,4 +1,4 @@
-"""Explainers on disk: what is written, what is refused, what comes back."""
+"""Explainers from disk: what is refused, what comes back."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
 from sklearn.linear_model import LogisticRegression
 
 from explainers.samples import fitted, model, task, unfitted
 from unmask.data.own import dataset
-from unmask.errors import InputError, NotFittedError
-from unmask.explainers.saving import load
+from unmask.errors import InputError
+from unmask.loading import load
 from unmask.masking import REMOVALS
-from unmask.task import settings_of
 
 
 @pytest.fixture
@@ -31,15 +29,6 @@ def change(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
     facts = json.loads(path.read_text())
     edit(facts)
     path.write_text(json.dumps(facts))
-
-
-def test_only_tensors_and_json_are_written(folder: Path) -> None:
-    facts, tensors = json.loads((folder / "explainer.json").read_text()), load_file(folder / "tensors.safetensors")
-    assert facts["format"] == 2
-    assert facts["method"] == "l2x"
-    assert facts["settings"] == settings_of(fitted("l2x", "words"))
-    assert facts["vocabulary"] == list(fitted("l2x", "words").task_.reader.vocabulary.words)
-    assert {name.partition(".")[0] for name in tensors} == {"selector_", "approximator_", "task"}
 
 
 def test_the_readings_of_the_fit_are_kept(folder: Path) -> None:
@@ -102,30 +91,6 @@ def test_tensors_that_cannot_be_read_are_refused(folder: Path) -> None:
     (folder / "tensors.safetensors").unlink()
     with pytest.raises(InputError, match=r"cannot read .*tensors\.safetensors .*; save the explainer again"):
         load(folder)
-
-
-def test_a_foreign_folder_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "diary.txt").write_text("dear diary")
-    with pytest.raises(InputError, match="was not written by this command; choose another name"):
-        fitted("first-k", "table").save(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["diary.txt"]
-
-
-def test_an_own_folder_is_replaced(folder: Path) -> None:
-    fitted("first-k", "table").save(folder)
-    assert load(folder, model("table")).method == "first-k"
-    assert list(folder.parent.iterdir()) == [folder]
-
-
-def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:
-    fitted("first-k", "table").save(str(tmp_path))
-    assert load(str(tmp_path)).method == "first-k"
-
-
-def test_nothing_is_saved_before_it_is_fitted(tmp_path: Path) -> None:
-    with pytest.raises(NotFittedError, match="only a fitted explainer can be saved"):
-        unfitted("l2x").save(tmp_path / "kept")
-    assert not (tmp_path / "kept").exists()
 
 
 @pytest.mark.parametrize(("removal", "kind"), [(name, kind) for name, way in REMOVALS.items() for kind in way.kinds])

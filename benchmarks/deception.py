@@ -1,0 +1,201 @@
+"""Is attention that was taught to deceive found out, and honest attention left alone?
+
+First sentences of generated reviews with "he" or "she" put in, which alone decides the class. Models learn the task;
+copies of them are then taught to answer as before without being seen to look at these two words (Pruthi et al. 2020).
+Development seeds, on which the limit of `unmask.audit.verdict` is fixed, measure the deciding check alone, for more
+kinds of models; the ten seeds of the report run whole audits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from common import Record, rounded
+from liars import Known
+from unmask import api, seeds
+from unmask.attention.deceiving import Deceptive
+from unmask.audit import attention
+from unmask.audit.statistics import Bootstrap
+from unmask.audit.subjects import Settings, assemble
+from unmask.audit.verdict import HIDES
+from unmask.data import load
+from unmask.data.planting import decided
+from unmask.data.splits import words_split
+from unmask.models import Wrapped, bind, wrap
+from unmask.models.attending import attentive, looked
+from unmask.nets import read
+from unmask.nets.attention import attention_net
+from unmask.training import Recipe, fit_classifier
+from unmask.types import Dataset, Inputs, Split
+
+HIDDEN = ("he", "she")
+K, ROWS, POOL = 3, 100, 200
+DEVELOPMENT, REPORT = range(100, 104), range(10)
+ENCODERS = ("bilstm", "rnn", "pooling")
+HONEST = Recipe(epochs=6, batch=32, rate=2e-3)
+LONG = replace(HONEST, epochs=15)  # attention grows sharper, and stands beside the words it is about more often
+
+
+def pronouns(seed: int) -> Dataset:
+    """First sentences of reviews with a word that decides the class."""
+    return decided(sentences(seed), {"negative": "he", "positive": "she"}, seed=seed)
+
+
+def sentences(seed: int) -> Dataset:
+    """The first sentences of reviews with their own sentiment: nothing is planted."""
+    data = load("reviews", seed=seed, n=1000, aspect="appearance")
+    parts = {part: _first(data[part]) for part in ("train", "validation", "test")}
+    return replace(data, **parts)
+
+
+def _first(split: Split) -> Split:
+    owners = split.sentence_of
+    assert owners is not None
+    rows = zip(split.x, owners.tolist(), strict=True)
+    return words_split([[word for word, owner in zip(x, own, strict=False) if owner == 0] for x, own in rows], split.y)
+
+
+def trained(data: Dataset, encoder: str, recipe: Recipe) -> Wrapped:
+    reader = read(data)
+    net = attention_net(reader, len(data.classes), encoder, hidden=64, seed=seeds.derive(recipe.seed, "model"))
+    train, held = ((reader.prepare(split.x), split.y) for split in (data.train, data.validation))
+    fit_classifier(net, train, held, recipe)
+    return bind(wrap(net), data)
+
+
+def deceived(model: Wrapped, data: Dataset, seed: int) -> Wrapped:
+    fitted = Deceptive(words=HIDDEN, k=K, recipe=replace(Deceptive.recipe, seed=seed)).fit(model, data)
+    copy: Wrapped = fitted.model_
+    return copy
+
+
+def weights(model: Wrapped, x: Inputs) -> Tensor:
+    ids = model.feed(x)
+    assert model.module is not None
+    return looked(attentive(model.module, ids[:4]), ids)[1]
+
+
+def own_attention(model: Wrapped, data: Dataset) -> Known:
+    """The model's attention as an explanation."""
+
+    def choose(x: Inputs, valid: Tensor, target: Tensor, rng: torch.Generator) -> Tensor:
+        return weights(model, x)
+
+    return Known(K, choose, data)
+
+
+def learned(model: Wrapped, data: Dataset) -> dict[str, Any]:
+    """Test accuracy and, where the two words stand in the rows, the attention on them."""
+    x, y = data.test.x, data.test.y
+    marks = torch.tensor([[w in HIDDEN for w in row] + [False] * (data.test.valid.shape[1] - len(row)) for row in x])
+    mass = float((weights(model, x) * marks).sum(1)[marks.any(1)].mean())
+    return {"accuracy": rounded(float((model(x).argmax(1) == y).float().mean())), "mass": rounded(mass, 6)}
+
+
+def flow(model: Wrapped, data: Dataset, seed: int) -> dict[str, Any]:
+    """The deciding check alone: no judges are trained."""
+    case = assemble(model, data, {"attention": own_attention(model, data)}, Settings(K, n=ROWS, seed=seed, pool=POOL))
+    own, chance = (attention.flow(case, s) for s in (case.subjects[0], case.subjects[1]))
+    bootstrap = Bootstrap(len(case.target), seed)
+    value, low, _ = bootstrap.interval(own.values, own.over)
+    return {
+        "flow": rounded(value),
+        "at least": rounded(low),
+        "any word": rounded(any_word := bootstrap.interval(chance.values, chance.over)[0]),
+        "accused of hiding": value > HIDES and low > any_word,
+        **learned(model, data),
+    }
+
+
+def accused(rows: list[dict[str, Any]]) -> str:
+    return f"{sum(row['accused of hiding'] for row in rows)} of {len(rows)}"
+
+
+def develop(record: Record, seed: int) -> None:
+    """Honest models on both tasks, and what the deceived copies come to."""
+    tasks = {"pronouns": pronouns(seed), "sentences": sentences(seed)}
+
+    def make(encoder: str, how: str) -> tuple[Wrapped, Dataset]:
+        data = tasks["sentences" if how == "honest, sentences" else "pronouns"]
+        recipe = LONG if how == "honest, sentences" else HONEST
+        model = trained(data, encoder, replace(recipe, seed=seed))
+        return (deceived(model, data, seed) if how == "deceived" else model), data
+
+    for encoder in ENCODERS:
+        for how in ("honest", "honest, sentences", "deceived"):
+            record.entry(f"development:{seed}:{encoder}:{how}", lambda e=encoder, h=how: flow(*make(e, h), seed))
+
+
+def audited(model: Wrapped, data: Dataset, seed: int) -> dict[str, Any]:
+    given = {"attention": own_attention(model, data)}
+    found = api.audit(model, data, given, k=K, n=ROWS, pool=POOL, seed=seed, checks="attention-flow").findings
+    verdict = next(v for v in found.verdicts if v.explanation == "attention")
+    row = next(r for r in found.rows if (r.explanation, r.check) == ("attention", "attention-flow"))
+    return {
+        "verdict": verdict.verdict,
+        "accused of hiding": any("attention hides" in reason for reason in verdict.reasons),
+        "flow": rounded(row.value),
+        "any word": rounded(row.null if row.null is not None else float("nan")),
+        "first reason": verdict.reasons[0],
+        **learned(model, data),
+    }
+
+
+def report(record: Record, seed: int) -> None:
+    """Whole audits of an honest model and its deceived copy; of other honest models the deciding check."""
+    data, plain = pronouns(seed), sentences(seed)
+    recipe = replace(HONEST, seed=seed)
+    honest = trained(data, "bilstm", recipe)
+    record.entry(f"honest:{seed}", lambda: audited(honest, data, seed))
+    record.entry(f"deceived:{seed}", lambda: audited(deceived(honest, data, seed), data, seed))
+    record.entry(f"honest, pooling:{seed}", lambda: flow(trained(data, "pooling", recipe), data, seed))
+    for encoder in ("bilstm", "pooling"):
+        key = f"honest, sentences, {encoder}:{seed}"
+        record.entry(key, lambda e=encoder: flow(trained(plain, e, recipe), plain, seed))
+
+
+def main() -> None:
+    record = Record("deception")
+    for seed in DEVELOPMENT:
+        develop(record, seed)
+    for seed in REPORT:
+        if f"honest, sentences, pooling:{seed}" not in record.entries:  # the last one of a seed
+            report(record, seed)
+    record.summary = summary(record.entries)
+    record.save()
+    print(record.summary)
+
+
+def summary(entries: dict[str, Any]) -> dict[str, Any]:
+    tried = {k: e for k, e in entries.items() if k.startswith("development") and e["flow"] is not None}
+    lied = [entry for key, entry in tried.items() if key.endswith("deceived")]
+
+    def told(kind: str) -> dict[str, Any]:
+        rows = [entries[f"{kind}:{seed}"] for seed in REPORT]
+        mean = {name: rounded(sum(row[name] for row in rows) / len(rows)) for name in ("accuracy", "mass", "flow")}
+        spread = {"highest mass": max(row["mass"] for row in rows), "flows": sorted(row["flow"] for row in rows)}
+        return {"verdicts": Counter(r["verdict"] for r in rows), "accused of hiding": accused(rows), **mean, **spread}
+
+    return {
+        "limit": HIDES,
+        "development": {
+            "honest": sorted(entry["flow"] for key, entry in tried.items() if not key.endswith("deceived")),
+            "deceived, less than 1% on the words": sorted(entry["flow"] for entry in lied if entry["mass"] < 0.01),
+            "deceived, but more on the words": sorted(entry["flow"] for entry in lied if entry["mass"] >= 0.01),
+        },
+        "honest": told("honest"),
+        "deceived": told("deceived"),
+        **{
+            f"{kind}: accused of hiding": accused([entries[f"{kind}:{seed}"] for seed in REPORT])
+            for kind in ("honest, pooling", "honest, sentences, bilstm", "honest, sentences, pooling")
+        },
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""Does attention tell what the model uses? For models that answer through one attention vector.
+
+The checks are about the model's attention, so they have values for an explanation that is this attention, and for no
+other. They are shown beside attention that knows nothing, which stands in the row of the random control: the same
+weights given to other words of the row at random, or equal weights where that says more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from unmask import distances, seeds
+from unmask.audit.case import Case, Subject, Values, missing
+from unmask.audit.looking import (
+    CONSTANTS,
+    Seen,
+    asked,
+    in_place,
+    led_astray,
+    left_out,
+    on_constants,
+    permuted,
+    replaced,
+    reshuffled,
+    see,
+    shaken,
+    slopes,
+)
+from unmask.errors import UnmaskError
+from unmask.masking import subsets
+from unmask.models.attending import looked
+
+__all__ = [
+    "adversarial",
+    "constant_tokens",
+    "entropy",
+    "flow",
+    "gradient",
+    "jsd",
+    "jsd_words",
+    "kendall",
+    "occlusion",
+    "permutation",
+    "tvd",
+]
+
+PERMUTATIONS = 100  # as published
+UNSEEN = 0.1  # of the attention that other words get in the same place: a word with less is kept out of sight
+DECISIVE = 0.05  # mean change of the answer by a row's most decisive word below which no single word decides
+
+
+def jsd(case: Case, subject: Subject) -> Values:
+    """JSD of attention on the row and with uniform noise of 0.05 on word vectors; lower is better. Hu et al. 2023.
+
+    Constant attention has 0: read it beside its entropy.
+    """
+    return _about(case, subject, lambda s: distances.jsd(s.w, shaken(case, s)[1], s.valid), _elsewhere(case))
+
+
+def tvd(case: Case, subject: Subject) -> Values:
+    """Total variation of the answer under the same noise, lower is better; beside it, to the answer of another row."""
+
+    def null(s: Seen) -> Tensor:
+        return distances.tvd(s.p, s.p.roll(1, 0))
+
+    return _about(case, subject, lambda s: distances.tvd(s.p, shaken(case, s)[0]), null)
+
+
+def jsd_words(case: Case, subject: Subject) -> Values:
+    """JSD of attention on the row and with one word, drawn at random, replaced by its nearest neighbour.
+
+    Lower is better; a neighbour may have the opposite meaning. Hu et al. 2023.
+    """
+
+    def own(s: Seen) -> Tensor:
+        return distances.jsd(s.w, looked(s.model, replaced(case, s))[1], s.valid)
+
+    return _about(case, subject, own, _elsewhere(case))
+
+
+def entropy(case: Case, subject: Subject) -> Values:
+    """Entropy of attention over that of equal weights: 1 tells nothing, 0 is all on one word."""
+    return _about(case, subject, lambda s: distances.entropy(s.w, s.valid), lambda s: torch.ones(len(s.w)))
+
+
+def permutation(case: Case, subject: Subject) -> Values:
+    """Median total variation of the answer over 100 permutations of the weights of a row. Jain & Wallace 2019.
+
+    0, as for equal weights: where the model looks does not matter to what it says. Higher is better.
+    """
+
+    def own(s: Seen) -> Tensor:
+        return reshuffled(s, PERMUTATIONS, _rng(case, "permutations")).quantile(0.5, 0)
+
+    return _about(case, subject, own, lambda s: torch.zeros(len(s.w)))
+
+
+def adversarial(case: Case, subject: Subject) -> Values:
+    """The largest JSD, log 2 at most, to another attention under which the answer is the same. Jain & Wallace 2019.
+
+    Of 5 candidates, found by gradient descent, those that move the answer by at most 0.05 count. Lower is better.
+    """
+    return _about(case, subject, lambda s: led_astray(s, _rng(case, "adversarial attention")), _elsewhere(case))
+
+
+def gradient(case: Case, subject: Subject) -> Values:
+    """Kendall's tau of attention with |gradient x vector| of the words, attention held still. Jain & Wallace 2019."""
+    return _agreement(case, subject, lambda s: case.once("slopes of words", lambda: slopes(case, s)))
+
+
+def occlusion(case: Case, subject: Subject) -> Values:
+    """Kendall's tau of attention with the change of the answer when a word is left out. Jain & Wallace 2019."""
+    return _agreement(case, subject, lambda s: left_out(case), _asked(case))
+
+
+def constant_tokens(case: Case, subject: Subject) -> Values:
+    """Attention that 4 words draw which are the same in every row: the most frequent one, added at the end.
+
+    They tell nothing of the row; beside it is their even share, 4 of all words. Lower is better. Bai et al. 2021.
+    """
+    return _about(case, subject, lambda s: on_constants(case, s), lambda s: CONSTANTS / (s.valid.sum(1) + CONSTANTS))
+
+
+def flow(case: Case, subject: Subject) -> Values:
+    """How much of what the most decisive words do is done by words that attention hides. After Pruthi et al. 2020.
+
+    The most decisive word of a row is the one without which the answer changes most, TVD(x, x without it). Attention
+    hides it where it gets less than a tenth of the attention that other words get in the same place. Reported is the
+    mean change by hidden words over the mean change by all; beside it, the same for a word of the row drawn at random.
+    Attention taught to deceive comes near 1; lower is better.
+    """
+
+    def hidden(s: Seen, place: Tensor) -> Tensor:
+        usual = in_place(case, s, place, _rng(case, "words in place"))
+        return left_out(case).nan_to_num().amax(1) * (s.w.gather(1, place[:, None])[:, 0] < UNSEEN * usual)
+
+    def null(s: Seen) -> Tensor:
+        return hidden(s, subsets.uniform(s.valid, 1, _rng(case, "any word")).long().argmax(1))
+
+    found = _about(case, subject, lambda s: hidden(s, left_out(case).nan_to_num().argmax(1)), null)
+    if bool(found.values.isnan().all()):
+        return found
+    decided = left_out(case).nan_to_num().amax(1)
+    if float(decided.mean()) < DECISIVE:
+        return missing(case, "no single word decides much: there is nothing for attention to hide")
+    return Values(found.values, decided, _asked(case))
+
+
+def kendall(a: Tensor, b: Tensor, valid: Tensor, batch: int = 64) -> Tensor:
+    """(n,) Kendall's tau-b over the valid units of each row; nan where one side has nothing but ties."""
+    found = []
+    for left, right, there in zip(a.split(batch), b.split(batch), valid.split(batch), strict=True):
+        pair = (there[:, :, None] & there[:, None]).triu(1)
+        signs = [(t[:, :, None] - t[:, None]).sign() * pair for t in (left, right)]
+        untied = [(sign != 0).sum((1, 2)).double() for sign in signs]
+        found.append((signs[0] * signs[1]).double().sum((1, 2)) / (untied[0] * untied[1]).sqrt())
+    return torch.cat(found).float()
+
+
+def _about(
+    case: Case, subject: Subject, own: Callable[[Seen], Tensor], null: Callable[[Seen], Tensor], note: str = ""
+) -> Values:
+    """`own` for the model's attention, `null` for the random control, nothing for anything else."""
+    s = case.once("attention", lambda: see(case))
+    if isinstance(s, str):
+        return missing(case, s)
+    chance = subject.name.partition(" like ")[0] == "random"
+    if not chance and not _is_attention(subject.explanation.scores, s):
+        return missing(case, "these scores are not the attention of the model")
+    try:
+        return Values((null if chance else own)(s).float(), note=note)
+    except UnmaskError as error:
+        return missing(case, str(error))
+
+
+def _is_attention(scores: Tensor, s: Seen) -> bool:
+    """Whether scores are the weights, on whatever scale."""
+    share = scores / scores.sum(1, keepdim=True)
+    return bool(torch.isclose(share, s.w, rtol=1e-3, atol=1e-5)[s.valid].all())
+
+
+def _agreement(case: Case, subject: Subject, importance: Callable[[Seen], Tensor], note: str = "") -> Values:
+    def null(s: Seen) -> Tensor:
+        return kendall(permuted(s.w, s.valid, _rng(case, "agreement")), importance(s), s.valid)
+
+    return _about(case, subject, lambda s: kendall(s.w, importance(s), s.valid), null, note)
+
+
+def _elsewhere(case: Case) -> Callable[[Seen], Tensor]:
+    """JSD of attention to the same weights on other words of the row."""
+    return lambda s: distances.jsd(s.w, permuted(s.w, s.valid, _rng(case, "attention elsewhere")), s.valid)
+
+
+def _rng(case: Case, what: str) -> torch.Generator:
+    return seeds.generator(seeds.derive(case.seed, what))
+
+
+def _asked(case: Case) -> str:
+    rows = asked(case)
+    return f"the first {rows} rows" if rows < len(case.valid) else ""

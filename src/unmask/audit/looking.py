@@ -1,0 +1,246 @@
+"""What the checks on attention see and do: where a model looks, rows with words moved, weights led astray."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unmask import distances, seeds
+from unmask.audit.case import Case
+from unmask.data.vectors import nearest
+from unmask.errors import InputError, UnmaskError
+from unmask.masking import subsets
+from unmask.models import Wrapped, shown
+from unmask.models.attending import Attentive, Shift, attentive, embedding_of, looked
+from unmask.nets.attention import masked_softmax
+from unmask.types import rows_of
+
+__all__ = [
+    "CONSTANTS",
+    "Seen",
+    "asked",
+    "in_place",
+    "led_astray",
+    "left_out",
+    "on_constants",
+    "pays_attention",
+    "permuted",
+    "replaced",
+    "reshuffled",
+    "see",
+    "shaken",
+    "slopes",
+]
+
+RADIUS = 0.05  # of the noise on word vectors, as SEAT is measured with
+CONSTANTS = 4  # words added to each row, as Bai et al. 2021 have it
+STAND_INS = 8  # words tried in the place of another; attention to the middle one of them counts
+MOST = 50_000  # rows with one unit left out that the model is asked about: a few minutes of a small network
+BATCH = 64
+CANDIDATES = 5  # adversarial attentions for each row, as published
+STEPS, RATE = 100, 0.05  # of the search for them; the paper's 500 steps of .01 find as much in five times the time
+SPREAD = 3.0  # of the logits they start from, as published
+PENALTY = 500.0  # of a change of the answer, as published
+STAY, ALIKE = 0.01, 0.05  # change of the answer that is not punished, and within which it counts as the same
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The audited rows as the model reads them, what it says and where it looks."""
+
+    wrapped: Wrapped
+    model: Attentive
+    x: Tensor
+    valid: Tensor
+    w: Tensor  # (n, d)
+    p: Tensor  # (n, classes)
+
+    def probabilities(self, raw: Tensor) -> Tensor:
+        return raw.softmax(1) if self.wrapped.outputs == "logits" else raw
+
+
+def pays_attention(model: Any) -> bool:
+    """Whether a model has attention to ask for: a torch module with attend and answer, or with a named part."""
+    module = getattr(model, "module", None)
+    return module is not None and (model.attention is not None or {"attend", "answer"} <= set(dir(module)))
+
+
+def see(case: Case) -> Seen | str:
+    """Where the model looks, or why that cannot be known."""
+    model = case.model
+    if not isinstance(model, Wrapped) or model.module is None or not pays_attention(model):
+        return "the model has no attention that can be asked for"
+    x = model.feed(case.x)
+    try:
+        found = attentive(model.module, x[:4], model.attention)
+        raw, w = looked(found, x)
+    except UnmaskError as error:
+        return str(error)
+    if w.shape != case.valid.shape:
+        return f"attention has {w.shape[1]} weights for rows of up to {case.valid.shape[1]} units"
+    return Seen(model, found, x, case.valid, w, raw.softmax(1) if model.outputs == "logits" else raw)
+
+
+def permuted(w: Tensor, valid: Tensor, rng: torch.Generator) -> Tensor:
+    """(n, d) the weights of each row in random order among its words."""
+    key = torch.rand(w.shape, generator=rng).masked_fill(~valid, 2.0)
+    places = (~valid).long().argsort(dim=1, stable=True)  # the words of the row first, then what is none
+    return torch.zeros_like(w).scatter_(1, places, w.gather(1, key.argsort(1)))
+
+
+def reshuffled(s: Seen, times: int, rng: torch.Generator) -> Tensor:
+    """(times, n) how far the answer moves when the weights of each row are permuted."""
+    found = []
+    with torch.no_grad():
+        for x, valid, w, p in zip(*(t.split(512) for t in (s.x, s.valid, s.w, s.p)), strict=True):
+            states = s.model.attend(x)[1]
+            drawn = (permuted(w, valid, rng).to(x.device) for _ in range(times))
+            said = (s.probabilities(s.model.answer(states, other)).cpu() for other in drawn)
+            found.append(torch.stack([distances.tvd(p, other) for other in said]))
+    return torch.cat(found, 1)
+
+
+def shaken(case: Case, s: Seen) -> tuple[Tensor, Tensor]:
+    """Answers and attention under uniform noise on word vectors, one draw."""
+
+    def make() -> tuple[Tensor, Tensor]:
+        rng = seeds.generator(seeds.derive(case.seed, "noise on vectors"))
+
+        def noise(vectors: Tensor) -> Tensor:
+            return ((2 * torch.rand(vectors.shape, generator=rng) - 1) * RADIUS).to(vectors)
+
+        with Shift(embedding_of(s.model.module), noise):
+            raw, w = looked(s.model, s.x)
+        return s.probabilities(raw), w
+
+    return case.once("attention under noise", make)
+
+
+def replaced(case: Case, s: Seen) -> Tensor:
+    """The rows as the model reads them, one word of each replaced by its nearest neighbour in the model's own table.
+
+    Nearest by cosine among the words of the judges' rows, so that no special token comes in.
+    """
+    table = embedding_of(s.model.module)
+    if not isinstance(table, nn.Embedding) or s.x.shape != s.valid.shape:
+        raise InputError("words are replaced where a model reads one id for each word through an nn.Embedding")
+    others = case.pools["train"].split.x
+    known = s.wrapped.feed(others)[case.data.layout.valid(others)].unique()
+    chosen = subsets.uniform(s.valid, 1, seeds.generator(seeds.derive(case.seed, "replaced words"))).to(s.x.device)
+    vectors, x = table.weight.detach(), s.x.clone()
+    x[chosen] = known[nearest(vectors[x[chosen]], vectors[known])]
+    return x
+
+
+def on_constants(case: Case, s: Seen) -> Tensor:
+    """(n,) attention on the most frequent word of the training rows, added four times at the end of each row."""
+    if case.data.kind != "words":
+        raise InputError("constant words can be added to rows of words only")
+    counts = Counter(word for row in case.data.train.x for word in row)
+    word = min(counts, key=lambda w: (-counts[w], w))
+    _, w = looked(s.model, s.wrapped.feed([[*row, *[word] * CONSTANTS] for row in case.x]))
+    if w.shape[1] != s.valid.shape[1] + CONSTANTS:
+        raise InputError("the model does not read words that are added at the end")
+    place = torch.arange(w.shape[1]) - s.valid.sum(1, keepdim=True)
+    return (w * ((place >= 0) & (place < CONSTANTS))).sum(1)
+
+
+def asked(case: Case) -> int:
+    """How many rows are asked about with each of their units left out: the first ones, as many as are bearable."""
+    return int((case.valid.sum(1).cumsum(0) <= MOST).sum())
+
+
+def left_out(case: Case) -> Tensor:
+    """(n, d) total variation of the answer when one unit is left out; nan in the rows that are not asked about."""
+
+    def make() -> Tensor:
+        found = torch.where(case.valid, torch.nan, 0.0)
+        for at in case.valid[: asked(case)].nonzero().split(8192):
+            rows, places = at.T
+            kept = case.valid[rows]
+            kept[torch.arange(len(at)), places] = False
+            answers = shown(case.model, case.removal, rows_of(case.x, rows), kept)
+            found[rows, places] = distances.tvd(case.full[rows], answers)
+        return found
+
+    return case.once("units left out", make)
+
+
+def in_place(case: Case, s: Seen, place: Tensor, rng: torch.Generator) -> Tensor:
+    """(n,) attention that other words get at one `place` (n,) of each row: the median over words of training rows."""
+    if not case.data.layout.is_text:
+        raise InputError("only words and sentences can be put in the place of others")
+    units = [unit for row in case.pools["train"].split.x for unit in row]
+    found = []
+    for _ in range(STAND_INS):
+        drawn = torch.randint(len(units), place.shape, generator=rng).tolist()
+        rows = [[*r[:t], units[u], *r[t + 1 :]] for r, t, u in zip(case.x, place.tolist(), drawn, strict=True)]
+        found.append(looked(s.model, s.wrapped.feed(rows))[1].gather(1, place[:, None])[:, 0])
+    return torch.stack(found).quantile(0.5, 0)
+
+
+def slopes(case: Case, s: Seen) -> Tensor:
+    """(n, d) |gradient x vector| of the probability of the class that is explained, attention held still."""
+    rows = zip(s.x.split(BATCH), case.target.split(BATCH), strict=True)
+    found = torch.cat([_slope(s, x, target) for x, target in rows])
+    if found.shape != s.valid.shape:
+        raise InputError("gradients of words need a model that has one vector for each word")
+    return found
+
+
+def _slope(s: Seen, x: Tensor, target: Tensor) -> Tensor:
+    caught: list[tuple[Tensor, Tensor]] = []
+
+    def still(vectors: Tensor) -> Tensor:
+        caught.append((vectors.detach(), torch.zeros_like(vectors).requires_grad_()))
+        return caught[-1][1]
+
+    with Shift(embedding_of(s.model.module), still):
+        w, states = s.model.attend(x)
+        said = s.probabilities(s.model.answer(states, w.detach()))
+    picked = said.gather(1, target[:, None].to(said.device)).sum()
+    found = torch.autograd.grad(picked, [zero for _, zero in caught], allow_unused=True)
+    parts = [(g * v).sum(-1) for g, (v, _) in zip(found, caught, strict=True) if g is not None]
+    return torch.stack(parts).sum(0).abs().cpu()
+
+
+def led_astray(s: Seen, rng: torch.Generator) -> Tensor:
+    """(n,) the largest JSD to an attention under which the answer is the same; 0 where no candidate keeps it."""
+    parts = (t.split(BATCH) for t in (s.x, s.valid, s.w, s.p))
+    found = [_led_astray(s, x, valid, w, p, rng) for x, valid, w, p in zip(*parts, strict=True)]
+    return torch.cat(found)
+
+
+def _led_astray(s: Seen, x: Tensor, valid: Tensor, w: Tensor, p: Tensor, rng: torch.Generator) -> Tensor:
+    """Adam on the logits of all candidates of some rows at once."""
+    there, old, said = (t.to(x.device).repeat(CANDIDATES, 1) for t in (valid, w, p))
+    with torch.no_grad():
+        states = s.model.attend(x.repeat(CANDIDATES, *[1] * (x.ndim - 1)))[1]
+    logits = (SPREAD * torch.randn(there.shape, generator=rng)).to(x.device).requires_grad_()
+    stepper = torch.optim.Adam([logits], lr=RATE, amsgrad=True)
+
+    def now() -> tuple[Tensor, Tensor, Tensor]:
+        weights = masked_softmax(logits, there)
+        moved = distances.tvd(s.probabilities(s.model.answer(states, weights)), said)
+        return weights, distances.jsd(weights, old, there), moved
+
+    for _ in range(STEPS):
+        weights, far, moved = now()
+        loss = (PENALTY * (moved - STAY).relu() - far).sum() - _apart(weights, valid.to(x.device)).sum()
+        logits.grad = torch.autograd.grad(loss, logits)[0]
+        stepper.step()
+    with torch.no_grad():
+        _, far, moved = now()
+    return torch.where(moved <= ALIKE, far, 0.0).view(CANDIDATES, -1).amax(0).cpu()
+
+
+def _apart(weights: Tensor, valid: Tensor) -> Tensor:
+    """(n,) mean JSD between the candidates of a row."""
+    each = weights.view(CANDIDATES, *valid.shape)
+    pairs = combinations(range(CANDIDATES), 2)
+    return torch.stack([distances.jsd(each[i], each[j], valid) for i, j in pairs]).mean(0)

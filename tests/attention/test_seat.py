@@ -1,0 +1,286 @@
+"""SEAT: its loss against the formula, its attack, and what a fit keeps."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from attention.samples import SHORT, K, batch, lessons, model, net, task
+from unmask import distances
+from unmask.attention import words
+from unmask.attention.attacks import ascend, noise
+from unmask.attention.lessons import Lesson, lesson
+from unmask.attention.retraining import promises
+from unmask.attention.seat import SEAT, topk_loss
+from unmask.errors import InputError, NotFittedError
+from unmask.models import wrap
+from unmask.seeds import generator
+from unmask.training import Recipe, soft_cross_entropy
+
+ALONE = {"lam_stable": 0.0, "lam_overlap": 0.0}
+ONCE = replace(SHORT, epochs=1)
+EITHER = pytest.mark.parametrize("hooked", [False, True])
+
+
+def close(got: Tensor, want: Tensor) -> None:
+    torch.testing.assert_close(got, want, atol=1e-5, rtol=1e-5)
+
+
+def cross(q: Tensor, p: Tensor) -> Tensor:
+    """(n,) -sum_c p_c log q_c, class by class."""
+    return torch.stack([-sum(p[i, c] * q[i, c].log() for c in range(p.shape[1])) for i in range(len(p))])
+
+
+def slopes(made: Lesson, loss: Tensor) -> list[Tensor]:
+    return list(torch.autograd.grad(loss.sum(), list(made.student.module.parameters())))
+
+
+# --- the overlap term -------------------------------------------------------------------------------------------------
+
+
+def slow_topk_loss(a: Tensor, b: Tensor, k: int, length: int) -> float:
+    def top(row: Tensor) -> list[int]:
+        return sorted(range(length), key=lambda j: (-float(row[j]), j))[:k]
+
+    return sum(float((a[j] - b[j]).abs()) for chosen in (top(a), top(b)) for j in chosen) / (2 * k)
+
+
+@pytest.mark.parametrize("k", [1, 3, 7, 20])
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_overlap_term_is_that_of_the_paper(k: int, ties: bool) -> None:
+    lengths = torch.tensor([9, 4, 1, 7])
+    valid = torch.arange(9) < lengths[:, None]
+    a, b = (torch.rand(4, 9, generator=generator(seed)) * valid for seed in (0, 1))
+    if ties:
+        a, b = (4 * a).round() / 4, (4 * b).round() / 4
+    want = [slow_topk_loss(x, y, k, int(n)) for x, y, n in zip(a, b, lengths, strict=True)]
+    close(topk_loss(a, b, k, valid), torch.tensor(want))
+    close(topk_loss(b, a, k, valid), torch.tensor(want))
+    assert torch.equal(topk_loss(a, a, k, valid), torch.zeros(4))
+
+
+def test_the_overlap_term_is_learned_through_both_sides() -> None:
+    a = torch.tensor([[0.5, 0.3, 0.2, 0.0]], requires_grad=True)
+    b = torch.tensor([[0.1, 0.3, 0.2, 0.4]], requires_grad=True)
+    left, right = torch.autograd.grad(topk_loss(a, b, 1, torch.ones(1, 4, dtype=torch.bool)).sum(), (a, b))
+    assert left.tolist() == [[0.5, 0.0, 0.0, -0.5]]  # the heaviest of either side, and nothing else
+    assert right.tolist() == [[-0.5, 0.0, 0.0, 0.5]]
+
+
+# --- the loss ---------------------------------------------------------------------------------------------------------
+
+
+@EITHER
+def test_alone_the_first_term_is_cross_entropy_with_the_old_answer(hooked: bool) -> None:
+    made = lessons(hooked, noise=0.3)
+    rows = batch(made)
+    close(SEAT(K, **ALONE).loss(made, rows), cross(made.student.module(rows.x).softmax(1), rows.p))
+
+
+def test_the_floor_of_the_first_term_is_the_entropy_of_the_old_answer() -> None:
+    made = lessons()
+    rows = batch(made)
+    floor = cross(rows.p, rows.p)
+    close(SEAT(K, **ALONE).loss(made, rows), floor)  # the copy has not moved
+    assert max(float(g.abs().max()) for g in slopes(made, SEAT(K, **ALONE).loss(made, rows))) < 1e-5
+    apart = lessons(noise=0.3)
+    assert bool((SEAT(K, **ALONE).loss(apart, rows) > floor).all())
+
+
+@EITHER
+def test_the_loss_is_that_of_the_paper(hooked: bool) -> None:
+    made = lessons(hooked, noise=0.3)
+    rows, trainer = batch(made), SEAT(K, radius=0.1, lam_stable=2.0, lam_overlap=5.0)
+    got = trainer.loss(made, rows)
+    w, states = made.student.attend(rows.x)
+    said = made.student.answer(states, w)
+    target, still = said.softmax(1).detach(), states.detach()
+
+    def harm(delta: Tensor) -> Tensor:
+        return soft_cross_entropy(made.student.answer(still, w.detach() + delta), target)
+
+    delta = ascend(harm, rows.valid, 0.1, generator(0))
+    near = [slow_topk_loss(a, b, K, n) for a, b, n in zip(rows.w, w.detach(), rows.valid.sum(1).tolist(), strict=True)]
+    stable = cross(made.student.answer(states, w + delta).softmax(1), target)
+    want = cross(said.softmax(1), rows.p) + 5.0 * torch.tensor(near) + 2.0 * stable
+    close(got, want)
+    exact = cross(said.softmax(1), rows.p) + 5.0 * topk_loss(rows.w, w, K, rows.valid) + 2.0 * stable
+    for mine, other in zip(slopes(made, got), slopes(made, exact), strict=True):
+        close(mine, other)
+
+
+def test_the_same_model_behind_its_methods_or_behind_a_hook_has_the_same_loss() -> None:
+    for form in ("paper", "development", "released"):
+        losses = []
+        for hooked in (False, True):
+            made = lessons(hooked, noise=0.3)
+            trainer = SEAT(K, lam_words=0.5, form=form)  # type: ignore[arg-type]
+            losses.append(trainer.loss(made, batch(made)))
+        close(*losses)
+
+
+def test_the_attack_raises_the_last_term() -> None:
+    made = lessons()
+    rows = batch(made)
+    plain = SEAT(K, **ALONE).loss(made, rows)
+    w, states = (t.detach() for t in made.student.attend(rows.x))
+    target = made.student.answer(states, w).softmax(1).detach()
+    attacked = (SEAT(K, lam_overlap=0.0, lam_stable=1.0).loss(made, rows) - plain).detach()
+    floor = cross(target, target)  # of the last term, where nothing is moved
+    random = noise(rows.valid.shape, 0.05, generator(4)) * rows.valid
+    shaken = soft_cross_entropy(made.student.answer(states, w + random), target).detach()
+    assert bool((attacked > floor).all())
+    assert bool((attacked >= shaken - 1e-6).all())
+    assert float((attacked - floor).mean()) > 1.5 * float((shaken - floor).mean())
+    wider = SEAT(K, radius=0.2, lam_overlap=0.0, lam_stable=1.0).loss(made, rows) - plain
+    assert bool((wider > attacked).all())
+
+
+def test_the_development_form_measures_total_variation_from_the_old_answer() -> None:
+    made = lessons(noise=0.3)
+    rows = batch(made)
+    trainer = SEAT(K, radius=0.1, lam_stable=2.0, lam_overlap=5.0, form="development")
+    got = trainer.loss(made, rows)
+    w, states = made.student.attend(rows.x)
+
+    def apart(raw: Tensor) -> Tensor:
+        return (raw.softmax(1) - rows.p).abs().sum(1) / 2
+
+    delta = ascend(lambda d: apart(made.student.answer(states.detach(), w.detach() + d)), rows.valid, 0.1, generator(0))
+    want = apart(made.student.answer(states, w)) + 2.0 * apart(made.student.answer(states, w + delta))
+    want = want + 5.0 * topk_loss(rows.w, w, K, rows.valid)
+    close(got, want)
+    for mine, other in zip(slopes(made, got), slopes(made, want), strict=True):
+        close(mine, other)
+
+
+def test_the_released_form_never_looks_at_the_old_model() -> None:
+    made = lessons(noise=0.3)
+    rows = batch(made)
+    trainer = SEAT(K, radius=0.1, lam_stable=2.0, lam_overlap=5.0, form="released")
+    got = trainer.loss(made, rows)
+    w, states = made.student.attend(rows.x)
+    raw, hit = words.attacked(made, batch(made), 0.1)
+    sure = torch.nn.functional.one_hot(rows.y, 3).float()
+    want = cross(made.student.answer(states, w).softmax(1), sure) + 2.0 * cross(raw.softmax(1), sure)
+    want = want + 5.0 * topk_loss(hit, w, K, rows.valid)
+    close(got, want)
+    for mine, other in zip(slopes(made, got), slopes(made, want), strict=True):
+        close(mine, other)
+    strange = replace(batch(made), p=rows.p.roll(1, 1), w=rows.w.flip(0))
+    assert torch.equal(trainer.loss(made, strange), got)
+    for form in ("paper", "development"):
+        other = SEAT(K, form=form)  # type: ignore[arg-type]
+        assert not torch.allclose(other.loss(made, strange), other.loss(made, batch(made)))
+
+
+def test_the_term_on_word_vectors_is_added() -> None:
+    made = lessons(noise=0.3)
+    rows = batch(made)
+    alone, both = SEAT(K, **ALONE), SEAT(K, lam_words=3.0, eps=0.7, **ALONE)
+    close(both.loss(made, rows) - alone.loss(made, rows), 3.0 * words.adversarial(made, rows, rows.p, 0.7))
+
+
+@pytest.mark.parametrize("form", ["paper", "development", "released"])
+def test_only_the_copy_learns_and_from_every_term(form: Any) -> None:
+    made = lessons(noise=0.3)
+    SEAT(K, form=form).loss(made, batch(made)).sum().backward()
+    assert all(p.grad is None for p in made.given.module.parameters())
+    unreached = [n for n, p in made.student.module.named_parameters() if not float(p.grad.abs().sum()) > 0]
+    assert unreached == []
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"form": "final"}, "form must be one of paper, development, released, got 'final'"),
+        ({"radius": 0.0}, "radius and eps must be above 0 and no lam below 0"),
+        ({"radius": float("nan")}, "radius and eps must be above 0 and no lam below 0"),
+        ({"eps": -1.0}, "radius and eps must be above 0 and no lam below 0"),
+        ({"lam_stable": -0.1}, "radius and eps must be above 0 and no lam below 0"),
+        ({"lam_overlap": -0.1}, "radius and eps must be above 0 and no lam below 0"),
+        ({"lam_words": -0.1}, "radius and eps must be above 0 and no lam below 0"),
+        ({"lam_words": float("nan")}, "radius and eps must be above 0 and no lam below 0"),
+    ],
+)
+def test_wrong_settings_are_refused(wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        SEAT(**wrong)
+
+
+# --- the fit ----------------------------------------------------------------------------------------------------------
+
+
+@cache
+def fitted(seed: int = 0) -> Any:
+    return SEAT(K, recipe=replace(ONCE, seed=seed)).fit(model(), task())
+
+
+@pytest.mark.parametrize("form", ["paper", "development", "released"])
+def test_the_model_as_given_is_left_alone(form: Any) -> None:
+    wrapped = model()
+    assert wrapped.module is not None
+    before = deepcopy(wrapped.module.state_dict())
+    trainer = SEAT(K, form=form, recipe=ONCE).fit(wrapped, task())
+    assert all(torch.equal(before[name], value) for name, value in wrapped.module.state_dict().items())
+    after = trainer.model_.module.state_dict()  # type: ignore[attr-defined]
+    assert not torch.equal(before["attention.key.weight"], after["attention.key.weight"])
+    assert list(trainer.readings_) == ["before", "after", "promises"]  # type: ignore[attr-defined]
+
+
+def test_the_same_seed_gives_the_same_explanation() -> None:
+    trainers = (fitted(), SEAT(K, recipe=ONCE).fit(model(), task()), fitted(1))
+    first, again, other = (trainer.explain(task().test.x).scores for trainer in trainers)
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def test_an_explanation_is_the_attention_of_the_stable_copy() -> None:
+    trainer, rows = fitted(), task().test
+    found = trainer.explain(rows.x)
+    copy: Any = trainer.model_
+    x = copy.module.reader.prepare(rows.x)
+    close(found.scores, copy.module.attend(x)[0].detach())
+    assert not torch.allclose(found.scores, net().attend(x)[0])
+    assert torch.equal(found.scores[~found.valid], torch.zeros(int((~found.valid).sum())))
+    assert torch.equal(found.target, copy(rows.x).argmax(1))
+    assert found.origin["method"] == "seat"
+    with pytest.raises(NotFittedError):
+        trainer.clone().explain(rows.x)
+
+
+def test_on_a_planted_task_the_words_stay_while_the_answer_learns_to_stand_changes() -> None:
+    shaky = net()
+    with torch.no_grad():
+        shaky.attention.score.weight *= 8.0  # all attention on a word or two
+    recipe = Recipe(epochs=6, batch=16, rate=1e-2)
+    trainer = SEAT(K, radius=0.1, lam_stable=5.0, lam_overlap=10.0, recipe=recipe)
+    trainer.fit(wrap(shaky, device="cpu"), task())
+    before, after, kept = trainer.readings_.values()  # type: ignore[attr-defined]
+    assert after["overlap"] > 0.95
+    assert after["f1"] >= before["f1"] - 0.01
+    assert after["tvd"] < 0.9 * before["tvd"]
+    assert kept["alpha"] < 0.7 * promise(shaky, trainer)
+
+
+def promise(given: Any, trainer: Any) -> float:
+    """How far the attack moves the answers of the model as given."""
+    made = lesson(wrap(given, device="cpu"), task(), K, None)
+    return promises(made, K, trainer.radius, trainer.recipe.seed)["alpha"]
+
+
+def test_without_its_own_terms_the_copy_stays_where_it_is() -> None:
+    trainer = SEAT(K, **ALONE, recipe=SHORT).fit(model(), task())
+    found = trainer.explain(task().test.x)
+    old = net().attend(net().reader.prepare(task().test.x))[0].detach()
+    assert float(distances.jsd(found.scores, old, found.valid).max()) < 1e-3
+    assert trainer.readings_["promises"]["gamma"] < 0.02  # type: ignore[attr-defined]
