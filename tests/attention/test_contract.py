@@ -14,6 +14,8 @@ from unmask.errors import InputError
 from unmask.methods import make
 from unmask.types import Explainer
 
+pytestmark = pytest.mark.slow
+
 
 def unfitted(name: str) -> Any:
     return make(name, K, None, {} if name == "attention" else {"recipe": SHORT})

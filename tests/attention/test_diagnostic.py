@@ -14,6 +14,8 @@ from unmask.seeds import generator
 from unmask.training import Recipe
 from unmask.types import Dataset
 
+pytestmark = pytest.mark.slow
+
 RECIPE = Recipe(epochs=8, batch=16, rate=1e-2)
 
 

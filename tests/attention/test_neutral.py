@@ -18,6 +18,8 @@ from unmask.errors import InputError
 from unmask.seeds import generator
 from unmask.training import Recipe, minimize, soft_cross_entropy
 
+pytestmark = pytest.mark.slow
+
 RATES = {"weighting": 2e-3, "mask classifier": 1e-2}
 PLANTED = Recipe(epochs=5, batch=64, rate=RATES)
 SHORT = Recipe(epochs=2, batch=16, rate=2e-3)

@@ -26,6 +26,8 @@ from unmask.seeds import generator
 from unmask.task import clone
 from unmask.training import Recipe, soft_cross_entropy
 
+pytestmark = pytest.mark.slow
+
 OTHER = replace(SHORT, seed=2)
 
 

@@ -20,6 +20,8 @@ from unmask.nets import read
 from unmask.nets.attention import attention_net
 from unmask.training import Recipe, minimize
 
+pytestmark = pytest.mark.slow
+
 PLANTED = Recipe(epochs=5, batch=64, rate=2e-3)
 
 

@@ -24,6 +24,8 @@ from unmask.nets import read
 from unmask.nets.attention import attention_net
 from unmask.types import Explanation
 
+pytestmark = pytest.mark.slow
+
 ALL = [name for name, check in CHECKS.items() if check.attention]
 
 

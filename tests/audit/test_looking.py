@@ -18,6 +18,8 @@ from unmask.models import Wrapped, bind, wrap
 from unmask.nets import read
 from unmask.nets.attention import attention_net
 
+pytestmark = pytest.mark.slow
+
 
 def drawn(kind="gru", hooked=False, outputs=None, data=None):
     """An attention model with random weights, through its methods or caught at its submodule."""

@@ -114,7 +114,7 @@ def test_nothing_measured_gives_empty_tables(tmp_path: Path) -> None:
     ("settings", "said"),
     [
         ({"paper": "mede"}, "unknown paper 'mede'; did you mean 'meed'"),
-        ({"table": "9"}, "shortcuts has no table '9' here; there are: 3"),
+        ({"table": "9"}, "shortcuts has no table '9' here; there are: 1, 2, 3"),
         ({"dataset": "imbd"}, "unknown data set 'imbd'; did you mean 'imdb'"),
         ({"rows": ("mede",)}, "unknown row 'mede'; did you mean 'meed'"),
         ({"scale": "large"}, "unknown scale 'large'"),
@@ -129,6 +129,26 @@ def test_a_quick_run_has_few_rows_and_sets(tmp_path: Path) -> None:
     quick, usual = (Request("meed", scale=scale, folder=tmp_path).trials() for scale in ("quick", "default"))
     assert len(quick) < len(usual) / 2
     assert {t.table.dataset for t in quick} == {"imdb", "fashion-pullover-shirt"}
+
+
+def test_rows_about_attention_are_measured_their_own_way(
+    tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained: list[str] = []
+
+    def attended(trial: Trial, cache: Path) -> dict[str, Any]:
+        trained.append(trial.row)
+        return {"key": trial.key, "values": {"accuracy": [90.0, 89.0, 91.0], "constants": [50.0, 49.0, 51.0]}, "n": 9}
+
+    monkeypatch.setattr(running, "attended", attended)
+    result = run(request_for(tmp_path, table="1", scale="quick"))
+    assert trained == ["none/pooling", "none/rcnn", "attention/pooling", "attention/rcnn"]
+    assert measured == []
+    line = next(x for x in result["rows"] if (x["row"], x["metric"]) == ("attention/rcnn", "constants"))
+    assert (line["paper"], line["here"]) == (48.9, 50.0)
+    run(request_for(tmp_path, table="1", scale="quick"))
+    assert len(trained) == 4
+    assert {t.table.name for t in Request("shortcuts", scale="quick", folder=tmp_path).trials()} == {"1", "2", "3"}
 
 
 def test_a_row_of_two_tables_is_measured_once_with_the_metrics_of_both(tmp_path: Path, measured: list[str]) -> None:

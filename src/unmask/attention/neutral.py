@@ -66,7 +66,7 @@ class Weighting:
         score = (lambda: own.held_out(neutral.judged, self.recipe.seed)) if self.select else None
         self.history_ = minimize(players, own.train.all, self.recipe, score=score, title="training weighted attention")
         told = {**neutral.weighed.health(), "mask classifier on validation rows": neutral.leak()}
-        own.finish(self, weights=told, warnings=neutral.weighed.warnings())
+        own.finish(self, {"weights": told, "warnings": neutral.weighed.warnings()})
         for sentence in neutral.weighed.warnings():
             progress.say(f"{self.method}: {sentence}")
         return self

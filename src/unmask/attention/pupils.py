@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,7 +60,7 @@ class Pupil:
         with torch.no_grad():
             return -sum(len(rows[0]) * float(loss(*rows, rng)) for rows in batches) / len(self.held.y)
 
-    def finish(self, scheme: Any, **readings: Any) -> None:
+    def finish(self, scheme: Any, readings: Mapping[str, Any]) -> None:
         """What a scheme leaves behind: the trained model and how often it is right."""
         module = self.model.module.eval()
         scheme.model_ = replace(

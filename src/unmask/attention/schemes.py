@@ -35,7 +35,7 @@ class Plain:
     def fit(self, model: Any, data: Dataset) -> Plain:
         own = pupil(model, data)
         self.history_ = _trained(self, own, own.model.module, own.usual, "training attention")
-        own.finish(self)
+        own.finish(self, {})
         return self
 
 
@@ -62,7 +62,7 @@ class RandomPretraining:
         first = _trained(self, own, own.model.module, blind, "training under random attention")
         with torch.backends.cudnn.flags(enabled=False):  # which takes no slopes through what is not training
             self.history_ = _trained(self, own, attention, own.usual, "training the attention alone")
-        own.finish(self, **{"first stage": first.losses[first.best]})
+        own.finish(self, {"first stage": first.losses[first.best]})
         return self
 
 
