@@ -102,7 +102,7 @@ ATTENDING: dict[str, Form] = {
 }
 """Rows about attention, before the "/" and the encoder: how the model is trained."""
 REVIEWS: dict[Scale, int] = {"quick": 2000, "default": 25_000, "paper": 25_000}  # that attention is trained on
-_ATTENTION_EPOCHS: dict[Scale, int] = {"quick": 12, "default": 14, "paper": 25}
+_ATTENTION_EPOCHS = {"quick": (12, 18), "default": (14, 18), "paper": (25, 25)}  # the second in each of two stages
 
 LEARNED = ("l2x", "meed", "vibi", "mimic", "invase", "real-x")
 _EPOCHS: dict[tuple[str, Scale], int] = {
@@ -148,6 +148,6 @@ def _attending(method: str, scale: Scale) -> Recipe:
     Where a part is frozen and then looked through, running means are kept: the noise of its last steps would be a code.
     """
     rate = {"weighting": 1e-3, "mask classifier": 3e-3} if method == "weighting" else 1e-3
-    batch, average = 32 if scale == "quick" else 64, 0.998 if method == "random-pretraining" else 0.0
-    epochs = _ATTENTION_EPOCHS[scale]
+    staged = method == "random-pretraining"
+    epochs, average, batch = _ATTENTION_EPOCHS[scale][staged], 0.998 * staged, 32 if scale == "quick" else 64
     return Recipe(epochs=epochs, batch=batch, rate=rate, optimizer="rmsprop", fade=0.95, average=average)
