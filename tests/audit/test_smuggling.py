@@ -15,6 +15,8 @@ from unmask.masking import subsets
 from unmask.nets import read
 from unmask.types import Explanation
 
+pytestmark = pytest.mark.slow
+
 THIRDS = {"train": [0, 1], "validation": [2, 3], "test": [4, 5]}
 
 

@@ -32,6 +32,8 @@ from unmask.report import Report
 from unmask.training import Recipe
 from unmask.types import Explanation
 
+pytestmark = pytest.mark.slow
+
 RUN = tuple(name for name in chosen("default") if not CHECKS[name].attention)  # of a model that has no attention
 DATA = table(600)
 MODEL = bind(wrap(linear), DATA)

@@ -10,6 +10,8 @@ from unmask.data import game, load
 from unmask.errors import InputError
 from unmask.types import Dataset
 
+pytestmark = pytest.mark.slow
+
 NAMES = list(game.GROUPS)
 
 

@@ -15,6 +15,8 @@ from unmask.data.reviews import CUES, PRESETS
 from unmask.errors import InputError
 from unmask.types import Dataset
 
+pytestmark = pytest.mark.slow
+
 
 def polarity(words: int = 40, common: float = 0.2) -> dict[str, int]:
     """Word -> 1 positive, 0 negative."""

@@ -8,6 +8,8 @@ from explainers.samples import fitted, task, unfitted
 from unmask.errors import InputError
 from unmask.models import wrap
 
+pytestmark = pytest.mark.slow
+
 
 def test_batches_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     methods = ("gradient", "gradient-x-input", "integrated-gradients")

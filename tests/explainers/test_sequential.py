@@ -15,6 +15,8 @@ from unmask.seeds import generator
 from unmask.training import Recipe
 from unmask.types import Inputs
 
+pytestmark = pytest.mark.slow
+
 WORDS = ["soup", "good", "bad", "late", "dear", "never seen", "tea", "<pad>"]
 
 

@@ -20,6 +20,8 @@ from unmask.models import shown, wrap
 from unmask.seeds import generator
 from unmask.training import Recipe, evaluate
 
+pytestmark = pytest.mark.slow
+
 WELL = {
     "approximator": 0.9,
     "fs-m": 0.9,

@@ -18,6 +18,8 @@ from unmask.nets import read
 from unmask.nets.attention import AttentionNet, attention_net
 from unmask.seeds import generator
 
+pytestmark = pytest.mark.slow
+
 IDS = torch.tensor([[3, 4, 5, 6], [7, 8, 0, 0], [9, 3, 11, 0]])
 NAME = "words.look"
 ANY = pytest.mark.parametrize("shape", SHAPES)

@@ -19,6 +19,8 @@ from unmask.nets.vocabulary import END, HIDDEN
 from unmask.seeds import generator
 from unmask.training import soft_cross_entropy
 
+pytestmark = pytest.mark.slow
+
 DATA = SETS["words"]()
 READER = read(DATA)
 KNOWN = READER.vocabulary

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from unmask.nets.encoders import ENCODERS, WINDOWS, Convolutions, Pooling, RecurrentConvolution, _waves, encoder
 from unmask.seeds import generator
 
+pytestmark = pytest.mark.slow
+
 E, WIDTH, WORDS = 5, 8, 9
 LENGTHS = (4, 1, 9, 0, 3)
 EVERY = pytest.mark.parametrize("name", ENCODERS)

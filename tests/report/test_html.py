@@ -10,6 +10,8 @@ from report import invented
 from unmask.report.html import page
 from unmask.types import Findings, Result, Verdict
 
+pytestmark = pytest.mark.slow
+
 VOID = {"meta", "br"}
 
 

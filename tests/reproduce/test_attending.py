@@ -19,6 +19,8 @@ from unmask.reproduce.shortcuts import TABLES
 from unmask.reproduce.tables import ATTENDING, REVIEWS, SCALES, made
 from unmask.training import Recipe
 
+pytestmark = pytest.mark.slow
+
 ONE, TWO = TABLES[:2]
 REVIEWED = 200
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 
 from unmask.reproduce.pictures import curves, front, surrogate
 from unmask.seeds import generator
+
+pytestmark = pytest.mark.slow
 
 
 def line(row: str, metric: str, here: float | None) -> dict[str, Any]:
