@@ -84,6 +84,7 @@ def named(report: Report) -> list[str]:
     return [verdict.explanation for verdict in report.verdicts]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_audit_takes_explainers_names_explanations_and_arrays(data: Dataset, model: Any) -> None:
     fitted = api.fit(model, data, K, method="occlusion")
@@ -106,6 +107,7 @@ def test_audit_takes_explainers_names_explanations_and_arrays(data: Dataset, mod
     assert value["array", "fs-m"] == value["last-k", "fs-m"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_what_a_report_holds(data: Dataset, model: Any) -> None:
     said: list[str] = []
@@ -136,6 +138,7 @@ def test_checks_and_pool_are_what_one_asks_for(data: Dataset, model: Any) -> Non
     assert "sen" not in report.html
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_rows_of_another_split_and_another_removal(data: Dataset, model: Any) -> None:
     scores = truth(data, "validation")
@@ -152,6 +155,7 @@ def test_k_is_taken_from_what_is_given(data: Dataset, model: Any) -> None:
     assert api.audit(model, data, {"a": explained}, n=20).findings.settings["k"] == 3
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_controls_match_the_number_each_row_keeps(data: Dataset, model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, torch.Tensor] = {}
@@ -372,6 +376,7 @@ def test_sentences_run_through() -> None:
     assert report.findings.settings["removal"] == "delete"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("encoder", "score"), [("pooling", "additive"), ("gru", "scaled-dot")])
 def test_an_attention_classifier_is_trained_by_name(encoder: str, score: Any) -> None:
     data = load("reviews", seed=0, n=120)

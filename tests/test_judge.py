@@ -45,6 +45,7 @@ def accuracy(judge: Judge, rows: Rows, kept: Tensor) -> float:
     return float((found == rows.target).float().mean())
 
 
+@pytest.mark.slow
 def test_random_masks_are_judged_as_well_as_can_be() -> None:
     draw = lambda valid, rng: subsets.uniform(valid, 2, rng)  # noqa: E731
     judge = train_judge(judge_net(READER, 2, 0), planted(1200, 0.7, 1), planted(400, 0.7, 2), draw, RECIPE)
@@ -66,6 +67,7 @@ def gain(judge: Judge, rows: Rows, kept: Tensor) -> float:
     return float(log_p[torch.arange(len(log_p)), rows.target].mean()) + math.log(2)
 
 
+@pytest.mark.slow
 def test_random_masks_teach_no_code() -> None:
     judge = train_judge(judge_net(READER, 2, 0), planted(2000, seed=1), planted(500, seed=2), mixed_sizes(1), RECIPE)
     test = coded(2000, 3)
@@ -77,6 +79,7 @@ def test_random_masks_teach_no_code() -> None:
     assert accuracy(judge, test, honest) > 0.99
 
 
+@pytest.mark.slow
 def test_own_masks_teach_the_code_and_permuted_ones_do_not() -> None:
     test = coded(2000, 3)
     assert test.kept is not None

@@ -68,6 +68,7 @@ def test_fit_again_replaces_what_it_wrote(run: Run, place: Path) -> None:
     assert sorted(path.name for path in Path("saved").iterdir()) == ["explainer.json", "tensors.safetensors"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_audit_of_a_saved_explainer_and_of_scores(run: Run, place: Path) -> None:
     run(*FIT)
@@ -82,6 +83,7 @@ def test_audit_of_a_saved_explainer_and_of_scores(run: Run, place: Path) -> None
     assert hidden(place) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_checks_by_name(run: Run, place: Path) -> None:
     ended = run(*AUDIT, "--method", "occlusion", "--checks", "calls, sen", "--out", "report")
@@ -211,6 +213,7 @@ def test_a_full_disk_while_saving(run: Run, place: Path, monkeypatch: pytest.Mon
     assert hidden(place) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_a_full_disk_while_auditing(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "write_bytes", full_disk)

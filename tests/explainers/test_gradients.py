@@ -132,6 +132,7 @@ def test_modules_that_return_probabilities(method: str) -> None:
     torch.testing.assert_close(got.scores, GROUPED.gather(want), atol=1e-6, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["table", "image", "words", "sentences"])
 def test_integrated_gradients_add_up(kind: str) -> None:
     """sum IG = log p(target | x) - log p(target | nothing shown)."""

@@ -44,6 +44,7 @@ def test_json_is_strict(tmp_path: Path):
     assert found["settings"] == {"loss": None, "kinds": ["a", "b"], "array": [1.0, None], "one": 0.5}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["report.html", "report.json"])
 def test_same_findings_same_bytes(name: str, tmp_path: Path):
     first = Report(invented.findings()).save(tmp_path / "a" / name)
@@ -70,6 +71,7 @@ def test_short_form_counts_verdicts(report: Report):
     assert repr(report).endswith("2 trust, 2 care, 1 reject)")
 
 
+@pytest.mark.slow
 def test_notebook_gets_a_closed_frame(report: Report):
     html = report._repr_html_()
     assert html.startswith("<iframe")
@@ -82,6 +84,7 @@ def test_other_endings_are_refused(report: Report, tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_broken_characters_do_not_stop_a_report(tmp_path: Path):
     base = replace(invented.findings(), task="half a pair: \ud800")
     assert Report(base).save(tmp_path / "r.html").exists()
