@@ -33,6 +33,9 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 }  # the settings of the Keras originals
 
 
+POOL = 25  # batches whose rows are sorted by length
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How to train. `rate` may name a rate for each player; training stops `patience` epochs after the best one.
@@ -193,7 +196,7 @@ def _epoch(
 ) -> dict[str, float]:
     """One pass over the rows in a fresh order; the mean loss of each player."""
     totals = dict.fromkeys(players, 0.0)
-    for index in torch.randperm(len(data[0]), generator=rng, device=rng.device).split(recipe.batch):
+    for index in _batches(data[0], recipe.batch, rng):
         batch = [tensor[index.to(tensor.device)].to(rng.device) for tensor in data]
         if len(index) == 1 < min(recipe.batch, len(data[0])):
             continue  # a single row left over at the end has no spread to normalise by
@@ -202,6 +205,22 @@ def _epoch(
                 value = loss(*batch, rng)
             totals[name] += _step(name, module, steppers[name], value, epoch) * len(index) / len(data[0])
     return totals
+
+
+def _batches(x: Tensor, size: int, rng: torch.Generator) -> list[Tensor]:
+    """The numbers of the rows of each batch, in a fresh order.
+
+    Texts (rows of ids) of about the same length share a batch, so that little of it is beyond their end: rows are
+    sorted within pools of POOL batches, and the batches come in random order. The last batch may be smaller.
+    """
+    order = torch.randperm(len(x), generator=rng, device=rng.device)
+    if x.is_floating_point() or x.ndim < 2:
+        return list(order.split(size))
+    lengths = (x != 0).flatten(1).sum(1).to(rng.device)
+    pools = order.split(POOL * size)
+    *batches, last = torch.cat([pool[lengths[pool].argsort(stable=True)] for pool in pools]).split(size)
+    shuffled = torch.randperm(len(batches), generator=rng, device=rng.device).tolist()
+    return [*(batches[i] for i in shuffled), last]
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from nets.samples import SETS, TEXTS
 from unmask.errors import InputError
 from unmask.masking.removals import MASK, PAD, make_removal
-from unmask.nets import Reader, WordBag, WordNet, WordSet, read
-from unmask.nets.words import WordEmbedding, convolve, pool_max
+from unmask.nets import Reader, WordBag, WordNet, WordSelector, WordSet, read
+from unmask.nets.words import WordEmbedding, convolve, crop, pool_max, spread
 from unmask.seeds import generator
 from unmask.training import Recipe, minimize, soft_cross_entropy
 
@@ -154,3 +154,30 @@ def test_vectors_of_another_shape_are_refused(shape: tuple[int, int]) -> None:
         embedding.set_vectors(torch.ones(given))
     assert str(refused.value) == (f"vectors must be ({words}, 6), one row for each word of the vocabulary, got {given}")
     assert torch.equal(embedding.table.weight, before)
+
+
+def test_what_is_the_same_everywhere_is_multiplied_once() -> None:
+    layer, rng = nn.Linear(7, 3), generator(0)
+    overall, local = torch.randn(2, 4, generator=rng), torch.randn(2, 5, 3, generator=rng)
+    both = torch.cat([overall[:, None].expand(-1, 5, -1), local], -1)
+    torch.testing.assert_close(spread(layer, overall, local), layer(both))
+
+
+def test_only_positions_beyond_every_end_are_cut() -> None:
+    ids = torch.tensor([[4, 5, 0, 0], [4, 5, 6, 0]])
+    kept = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    short, shown = crop(ids, kept)
+    assert short.tolist() == [[4, 5, 0], [4, 5, 6]]
+    assert shown is not None
+    assert shown.shape == short.shape
+    assert crop(ids, None)[1] is None
+    assert crop(ids[:0], None)[0].shape == (0, 0)
+
+
+def test_scores_differ_from_word_to_word_and_are_zero_beyond_the_end() -> None:
+    torch.manual_seed(0)
+    selector, x = WordSelector(READER).eval(), READER.prepare(TEXTS)
+    scores, valid = selector(nn.functional.pad(x, (0, 3))), nn.functional.pad(x != 0, (0, 3))
+    assert scores.shape == valid.shape
+    assert not scores[~valid].any()
+    assert scores[valid].std() > 0.2  # against noise of the draw of about 1.3

@@ -13,7 +13,7 @@ from unmask.audit import CHECKS
 from unmask.errors import InputError
 from unmask.reproduce import running, tables
 from unmask.reproduce.measuring import Trial
-from unmask.reproduce.running import Request, run, stored, tables_so_far
+from unmask.reproduce.running import Request, _summary, run, stored, tables_so_far
 
 CONTRACT = {"table", "dataset", "row", "metric", "paper", "here", "low", "high", "seeds", "better", "note"}
 
@@ -97,6 +97,13 @@ def test_intervals_over_seeds_are_those_of_t(tmp_path: Path, measured: list[str]
     assert (line["low"], line["high"]) == (pytest.approx(low, abs=0.01), pytest.approx(high, abs=0.01))
     single = run(request_for(tmp_path, rows=("meed",)))["rows"][0]
     assert (single["low"], single["high"]) == (single["here"] - 1, single["here"] + 1)
+
+
+def test_intervals_of_shares_end_where_per_cents_end() -> None:
+    found = [[10.0, 0.0, 20.0], [99.0, 98.0, 100.0]]
+    assert _summary(found, bounded=True) == (54.5, 0.0, 100.0)
+    free = _summary(found)
+    assert free[1] < 0 < 100 < free[2]
 
 
 def test_a_later_line_adds_to_an_earlier_one(tmp_path: Path) -> None:

@@ -76,6 +76,12 @@ def pool_max(features: Tensor, valid: Tensor) -> Tensor:
     return (features * valid[..., None]).amax(1)
 
 
+def crop(ids: Tensor, kept: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Without the positions that lie beyond the end of every text; `ids` say where that is, never what is kept."""
+    width = int((ids != END).any(0).sum()) if len(ids) else 0
+    return ids[:, :width], None if kept is None else kept[:, :width]
+
+
 def convolve(layer: nn.Conv1d, vectors: Tensor) -> Tensor:
     """ReLU of a convolution over positions, (n, words, e) -> (n, words, f)."""
     if vectors.shape[1] == 0:
@@ -98,6 +104,7 @@ class WordNet(nn.Module):
         self.head = nn.Sequential(nn.Linear(filters, filters), nn.Dropout(0.2), nn.ReLU(), nn.Linear(filters, classes))
 
     def forward(self, x: Tensor, kept: Tensor | None = None) -> Tensor:
+        x, kept = crop(x, kept)
         valid = x != END
         features = convolve(self.conv, self.drop(self.embedding(x, kept)) * valid[..., None])
         return self.head(pool_max(features, valid))  # type: ignore[no-any-return]
@@ -179,8 +186,25 @@ class WordSelector(nn.Module):
         self.mix = nn.Linear((3 if feedback else 2) * filters, filters)
         self.score = nn.Linear(filters, outputs)
         self.answer = answer_branch(feedback, filters) if feedback else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weights after He et al. and vectors ten times the usual: scores must differ from word to word at the start.
+
+        With torch's own weights they differ by a hundredth of the draw's noise, and hundreds of steps pass in which
+        nothing is learned but which way the whole text points.
+        """
+        for module in self.modules():
+            if isinstance(module, nn.Linear | nn.Conv1d):
+                nn.init.kaiming_uniform_(module.weight, nonlinearity="relu")
+                nn.init.zeros_(module.bias)  # type: ignore[arg-type]
+        nn.init.uniform_(self.embedding.table.weight, -0.5, 0.5)
+        with torch.no_grad():
+            self.embedding.table.weight[: HIDDEN + 1] = 0.0
 
     def forward(self, x: Tensor, kept: Tensor | None = None, answer: Tensor | None = None) -> Tensor:
+        whole = x.shape[1]
+        x, kept = crop(x, kept)
         valid = (x != END)[..., None]
         h = convolve(self.first, self.embedding(x, kept)) * valid
         overall = self.overall(pool_max(h, x != END))
@@ -188,9 +212,19 @@ class WordSelector(nn.Module):
             overall = torch.cat([overall, self.answer(answer)], -1)
         for layer in self.local:
             h = convolve(layer, h) * valid  # type: ignore[arg-type]
-        both = torch.cat([overall[:, None].expand(-1, h.shape[1], -1), h], -1)
-        found: Tensor = self.score(self.mix(self.drop(both)).relu())
+        found: Tensor = self.score(spread(self.mix, self.drop(overall), self.drop(h)).relu())
+        found = nn.functional.pad(found * valid, (0, 0, 0, whole - found.shape[1]))
         return found[..., 0] if self.outputs == 1 else found
+
+
+def spread(layer: nn.Linear, overall: Tensor, local: Tensor) -> Tensor:
+    """The layer on (overall, local) at each position, (n, a) and (n, words, b) -> (n, words, f).
+
+    What is the same at all positions is multiplied once a row.
+    """
+    wide = overall.shape[-1]
+    once = nn.functional.linear(overall, layer.weight[:, :wide], layer.bias)
+    return once[:, None] + nn.functional.linear(local, layer.weight[:, wide:])
 
 
 def answer_branch(classes: int, width: int) -> nn.Sequential:

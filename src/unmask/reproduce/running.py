@@ -32,6 +32,8 @@ __all__ = ["Request", "run", "stored", "tables_so_far", "warm_start"]
 
 QUICK_SETS = ("imdb", "fashion-pullover-shirt")
 
+SHARES = ("fs-m", "fu-m", "fs-a", "fu-a", "approximator", "reading")  # shares of rows, 0 to 100 per cent
+
 
 @dataclass(frozen=True)
 class Request:
@@ -236,7 +238,7 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
     names = {m: None for r in results for m in r["values"] if m.partition("@")[0] in table.metrics}
     for metric in [*published, *(m for m in names if m not in published)]:
         here = [r["values"][metric] for r in results if r["values"].get(metric) is not None]
-        value, low, high = _summary(here)
+        value, low, high = _summary(here, bounded=metric.partition("@")[0] in SHARES)
         lines.append(
             {
                 "table": table.name,
@@ -257,8 +259,13 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
     return lines
 
 
-def _summary(found: Sequence[Sequence[float]]) -> tuple[float | None, float | None, float | None]:
-    """Mean with its interval: over seeds by t where there are several, over test rows where there is one."""
+def _summary(
+    found: Sequence[Sequence[float]], bounded: bool = False
+) -> tuple[float | None, float | None, float | None]:
+    """Mean with its interval: over seeds by t where there are several, over test rows where there is one.
+
+    `bounded`: a share of rows; the interval ends where per cents end.
+    """
     if not found:
         return None, None, None
     if len(found) == 1:
@@ -267,7 +274,8 @@ def _summary(found: Sequence[Sequence[float]]) -> tuple[float | None, float | No
     means = [value for value, _, _ in found]
     mean = statistics.fmean(means)
     half = float(stats.t.ppf(0.975, len(means) - 1)) * statistics.stdev(means) / len(means) ** 0.5
-    return round(mean, 2), round(mean - half, 2), round(mean + half, 2)
+    low, high = (max(0.0, mean - half), min(100.0, mean + half)) if bounded else (mean - half, mean + half)
+    return round(mean, 2), round(low, 2), round(high, 2)
 
 
 def _versions() -> dict[str, str]:
