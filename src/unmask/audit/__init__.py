@@ -142,6 +142,14 @@ CHECKS: dict[str, Check] = {
         "Liang et al. 2020",
         costly=True,
     ),
+    "sensitivity": Check(
+        "sensitivity:sensitivity",
+        "enough",
+        "lower",
+        "How little the vectors of the words called important must move to turn the answer.",
+        "Yin et al. 2022",
+        costly=True,
+    ),
     "randomized-model": Check(
         "dependence:randomized_model",
         "dependence",

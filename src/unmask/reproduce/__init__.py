@@ -31,6 +31,11 @@ PAPERS: dict[str, Paper] = {
         "generated data of that shape are load('game'); FS-H needs people (export_study, score_study).",
     ),
     "mimic": Paper("mimic:TABLES", "Mimic (ours): the front between FS-M and the judges' reading, and its ablation"),
+    "seat": Paper(
+        "seat:TABLES",
+        "SEAT: Stable and Explainable Attention (Hu et al. 2023)",
+        "The values of Table 2 and the appendix are not in print; rows with BERT are not run.",
+    ),
     "shortcuts": Paper(
         "shortcuts:TABLES", "Why is Attention Not So Attentive? (Bai et al. 2021)", "No code was published with it."
     ),

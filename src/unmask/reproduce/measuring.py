@@ -23,7 +23,7 @@ from unmask.masking.removals import make_removal
 from unmask.methods import make
 from unmask.models import Wrapped, shown
 from unmask.reproduce.references import RECIPES, SIZES, reference
-from unmask.reproduce.tables import CONTROLS, REVIEWS, Scale, Table, made
+from unmask.reproduce.tables import CONTROLS, REVIEWS, STEADY_ROWS, VANILLA, Scale, Table, made
 from unmask.types import Dataset, Explanation, Split
 
 __all__ = ["COSTLY", "Trial", "audited", "kept_in", "measure", "percent"]
@@ -48,7 +48,9 @@ class Trial:
     @property
     def key(self) -> str:
         t = self.table
-        rest = (REVIEWS,) if t.kind == "attention" else (SIZES, RECIPES, t.small)
+        rest: tuple[Any, ...] = (SIZES, RECIPES, t.small)
+        if t.kind in ("attention", "steady"):
+            rest = (REVIEWS,) if t.kind == "attention" else (STEADY_ROWS, VANILLA)
         made_of = (made(self.row, t, self.scale, 0), *rest)
         mark = hashlib.blake2b(repr(made_of).encode(), digest_size=4).hexdigest()  # other settings, another trial
         return f"{t.dataset} k={t.k} {t.removal} {self.scale} {self.row} seed={self.seed} {mark}"

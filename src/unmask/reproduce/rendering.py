@@ -71,11 +71,20 @@ def _published(metric: str, lines: Iterable[Line]) -> bool:
 
 
 def _cells(metric: str, line: Line | None, lines: Iterable[Line]) -> list[str]:
-    ours = "" if line is None or line["here"] is None else f"{line['here']:.1f} ({line['low']:.1f}–{line['high']:.1f})"
+    ours = "" if line is None or line["here"] is None else _interval(line)
     if not _published(metric, lines):
         return [ours]
-    theirs = "" if line is None or line["paper"] is None else f"{line['paper']:.1f}"
+    theirs = "" if line is None or line["paper"] is None else _number(line["paper"])
     return [ours, theirs]
+
+
+def _interval(line: Line) -> str:
+    return f"{_number(line['here'])} ({_number(line['low'])}–{_number(line['high'])})"
+
+
+def _number(value: float) -> str:
+    """One decimal, or two digits where it is below 1."""
+    return f"{value:.1f}" if abs(value) >= 1 or value == 0 else f"{value:.2g}"
 
 
 def _markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:

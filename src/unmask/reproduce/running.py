@@ -25,14 +25,29 @@ from unmask.reproduce import PAPERS, tables_of
 from unmask.reproduce.attending import attended
 from unmask.reproduce.measuring import COSTLY, Trial, audited, kept_in, measure
 from unmask.reproduce.references import reference
+from unmask.reproduce.steadying import steadied
 from unmask.reproduce.tables import CONTROLS, QUICK, SCALES, Scale, Table
 from unmask.writing import add_line
 
 __all__ = ["Request", "run", "stored", "tables_so_far", "warm_start"]
 
 QUICK_SETS = ("imdb", "fashion-pullover-shirt")
+QUICK_STEADY = tuple(
+    f"{row}/rnn" for row in ("vanilla", "uniform", "d1-only", "d1-topk", "word-at", "seat", "seat+words")
+)
+MEASURES: dict[str, Callable[[Trial, Path], dict[str, Any]]] = {"attention": attended, "steady": steadied}
 
-SHARES = ("fs-m", "fu-m", "fs-a", "fu-a", "approximator", "reading")  # shares of rows, 0 to 100 per cent
+SHARES = (
+    "fs-m",
+    "fu-m",
+    "fs-a",
+    "fu-a",
+    "approximator",
+    "reading",
+    "f1",
+    "overlap",
+    "entropy",
+)  # shares of rows, 0 to 100 per cent
 
 
 @dataclass(frozen=True)
@@ -81,11 +96,18 @@ class Request:
                 if row not in every:
                     raise unknown("row", row, every)
             return [row for row in table.rows if row in self.rows]
-        return [row for row in table.rows if self.scale != "quick" or table.kind == "attention" or row in QUICK]
+        return [row for row in table.rows if self.scale != "quick" or _tells(table, row)]
+
+
+def _tells(table: Table, row: str) -> bool:
+    """Whether a quick run has this row."""
+    return row in {"words": QUICK, "image": QUICK, "attention": table.rows, "steady": QUICK_STEADY}[table.kind]
 
 
 def _is_quick(table: Table) -> bool:
-    return table.kind == "attention" or (table.dataset in QUICK_SETS and table.name not in ("2", "sanity"))
+    if table.kind in ("attention", "steady"):
+        return table.kind == "attention" or (table.dataset == "sst2" and table.name in ("1", "4"))
+    return table.dataset in QUICK_SETS and table.name not in ("2", "sanity")
 
 
 def run(request: Request, say: Callable[[str], None] = progress.say) -> dict[str, Any]:
@@ -164,7 +186,7 @@ def _measured(trials: Sequence[Trial], request: Request) -> Iterator[tuple[Trial
         for trial in trials:
             yield trial, _tried(partial(_measure(trial), trial, cache))
         return
-    explained = [t for t in trials if t.table.kind != "attention"]
+    explained = [t for t in trials if t.table.kind not in MEASURES]
     for trial in {(t.table.dataset, t.table.removal, t.seed): t for t in explained}.values():
         reference(trial.table, trial.seed, trial.scale, cache)  # once, before two ask for it
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # each worker one thread
@@ -179,7 +201,7 @@ def _measured(trials: Sequence[Trial], request: Request) -> Iterator[tuple[Trial
 
 
 def _measure(trial: Trial) -> Callable[[Trial, Path], dict[str, Any]]:
-    return attended if trial.table.kind == "attention" else measure
+    return MEASURES.get(trial.table.kind, measure)
 
 
 def _tried(make: Callable[[], dict[str, Any]]) -> dict[str, Any] | Exception:
@@ -275,7 +297,8 @@ def _summary(
     mean = statistics.fmean(means)
     half = float(stats.t.ppf(0.975, len(means) - 1)) * statistics.stdev(means) / len(means) ** 0.5
     low, high = (max(0.0, mean - half), min(100.0, mean + half)) if bounded else (mean - half, mean + half)
-    return round(mean, 2), round(low, 2), round(high, 2)
+    value, low, high = (float(f"{v:.6g}") for v in (mean, low, high))
+    return value, low, high
 
 
 def _versions() -> dict[str, str]:

@@ -15,6 +15,9 @@ __all__ = [
     "QUICK",
     "REVIEWS",
     "SCALES",
+    "STEADYING",
+    "STEADY_ROWS",
+    "VANILLA",
     "Form",
     "Kind",
     "Scale",
@@ -23,7 +26,7 @@ __all__ = [
 ]
 
 Scale = Literal["quick", "default", "paper"]
-Kind = Literal["words", "image", "attention"]
+Kind = Literal["words", "image", "attention", "steady"]
 SCALES: tuple[Scale, ...] = ("quick", "default", "paper")
 CONTROLS = ("random", "first-k", "last-k")
 SIGNED = ("gradient", "gradient-x-input", "gradient-x-input-abs", "integrated-gradients")
@@ -101,6 +104,28 @@ ATTENDING: dict[str, Form] = {
     ),
 }
 """Rows about attention, before the "/" and the encoder: how the model is trained."""
+STEADYING: dict[str, Form] = {
+    "vanilla": Form("attention"),
+    "uniform": Form("uniform"),
+    "d1-only": Form("seat", {"lam_stable": 0.0, "lam_overlap": 0.0}),
+    "d1-topk": Form("seat", {"lam_stable": 0.0}),
+    "seat-without-topk": Form("seat", {"lam_overlap": 0.0}),
+    "word-at": Form("word-at"),
+    "word-iat": Form("word-iat"),
+    "attention-rp": Form("attention-rp"),
+    "attention-at": Form("attention-at"),
+    "attention-iat": Form("attention-iat"),
+    "seat": Form("seat"),
+    "seat-development": Form("seat", {"form": "development"}),
+    "seat-released": Form("seat", {"form": "released", "radius": 0.01, "lam_overlap": 1000.0}),
+    "seat+words": Form("seat", {"lam_words": 1.0}),
+}
+"""Rows about steady attention, before the "/" and the encoder: how a trained model is trained on."""
+STEADY_ROWS: dict[Scale, tuple[int, int]] = {"quick": (1500, 300), "default": (20_000, 1000), "paper": (100_000, 5000)}
+"""Rows for training and testing steady attention, at most."""
+VANILLA = Recipe(epochs=8, batch=32, rate=1e-3, patience=3)
+_RADII = {"rnn": 0.05, "bilstm": 0.1}  # of SEAT's attack on attention
+
 REVIEWS: dict[Scale, int] = {"quick": 2000, "default": 25_000, "paper": 25_000}  # that attention is trained on
 _ATTENTION_EPOCHS = {"quick": (12, 18), "default": (14, 18), "paper": (25, 25)}  # the second in each of two stages
 
@@ -120,6 +145,8 @@ def made(row: str, table: Table, scale: Scale, seed: int) -> tuple[str, dict[str
     if table.kind == "attention":
         form = ATTENDING[row.partition("/")[0]]
         return form.method, {**form.settings, "recipe": replace(_attending(form.method, scale), seed=seed)}
+    if table.kind == "steady":
+        return _steadying(row, scale, seed)
     form = FORMS[row]
     settings = form.at(table.kind)
     if form.method in LEARNED:
@@ -127,18 +154,30 @@ def made(row: str, table: Table, scale: Scale, seed: int) -> tuple[str, dict[str
     return form.method, settings
 
 
+def _steadying(row: str, scale: Scale, seed: int) -> tuple[str, dict[str, Any]]:
+    name, _, encoder = row.partition("/")
+    form = STEADYING[name]
+    if form.method in ("attention", "uniform"):
+        return form.method, {}
+    recipe = Recipe(epochs=2 if scale == "quick" else 3, batch=32, rate=5e-4, seed=seed)
+    radius = {"radius": _RADII[encoder]} if form.method == "seat" else {}
+    return form.method, {**radius, **form.settings, "recipe": recipe}
+
+
 def _recipe(method: str, table: Table, scale: Scale) -> Recipe:
     """As MEED and L2X were trained: texts with RMSprop in batches of 32, pixels with Adadelta in batches of 128.
 
-    Mimic, which is ours, has Adam and batches of 64; on a small set everybody has Adam and batches of 32.
+    Mimic, which is ours, has Adam and batches of 64; on a small set everybody has Adam and batches of 32. On texts the
+    few epochs end in noise: running means of the parameters are kept.
     """
     if table.small:
         return Recipe(epochs=60, batch=32, rate=1e-3, patience=12)
     epochs = _EPOCHS[table.kind, scale]
     if method == "mimic":
-        return Recipe(epochs=epochs, batch=64 if table.kind == "image" else 32, rate=1e-3)
+        batch, average = (64, 0.0) if table.kind == "image" else (32, 0.99)
+        return Recipe(epochs=epochs, batch=batch, rate=1e-3, average=average)
     if table.kind == "words":
-        return Recipe(epochs=epochs, batch=32, rate=1e-3, optimizer="rmsprop")
+        return Recipe(epochs=epochs, batch=32, rate=1e-3, optimizer="rmsprop", average=0.99)
     return Recipe(epochs=epochs, batch=128, rate=1.0, optimizer="adadelta")
 
 

@@ -1,0 +1,86 @@
+"""Hu et al. 2023, "SEAT: Stable and Explainable Attention": F1 in per cent, JSD and TVD as they are.
+
+The paper's JSD is over the padded length. Its TVD sums |p' - p| / 2 over batches of 32; in vanilla rows it is another
+number, a cross-entropy that is never near 0. Both stand beside ours as `tvd-batch-sum` and `tvd-bce`.
+"""
+
+from __future__ import annotations
+
+from unmask.reproduce.tables import STEADYING, Table
+
+__all__ = ["TABLES"]
+
+DATASETS = ("emotion:anger-joy", "sst2", "hate", "rotten-tomatoes")
+ENCODERS = ("rnn", "bilstm")
+ORDER = ("vanilla", "word-at", "word-iat", "attention-rp", "attention-at", "attention-iat", "seat")
+ONE = {  # JSD, TVD, F1 of each row in ORDER; emotion, sst2, hate, rotten-tomatoes
+    "rnn": (
+        (0.002, 20.145, 66.3, 0.019, 19.566, 81.1, 0.009, 15.576, 55.3, 0.008, 19.139, 76.3),
+        (0.028, 1.824, 62.7, 0.016, 1.130, 79.8, 0.026, 1.170, 52.7, 0.037, 1.381, 74.1),
+        (0.042, 2.691, 65.3, 0.023, 1.277, 81.5, 0.022, 1.049, 52.3, 0.054, 1.336, 76.6),
+        (0.025, 3.276, 67.1, 0.028, 2.042, 79.2, 0.025, 2.672, 55.4, 0.009, 3.691, 77.0),
+        (0.055, 2.716, 66.5, 0.047, 2.394, 78.2, 0.031, 2.210, 52.8, 0.068, 4.234, 75.5),
+        (0.017, 3.654, 64.5, 0.048, 2.653, 74.6, 0.039, 2.264, 53.3, 0.054, 1.594, 75.3),
+        (3.8e-8, 1.750, 67.2, 2.8e-7, 1.099, 81.3, 1.8e-9, 0.908, 57.9, 6.5e-7, 1.178, 76.3),
+    ),
+    "bilstm": (
+        (0.002, 23.447, 61.2, 0.027, 18.640, 80.9, 0.060, 15.633, 52.4, 0.009, 20.125, 76.4),
+        (0.050, 1.927, 66.2, 0.020, 0.810, 79.8, 0.084, 1.537, 53.8, 0.031, 1.071, 75.7),
+        (0.058, 1.139, 64.0, 0.034, 1.037, 80.2, 0.091, 1.590, 53.0, 0.045, 1.218, 76.5),
+        (0.031, 1.326, 64.2, 0.034, 1.267, 77.2, 0.052, 1.299, 52.2, 0.066, 1.412, 76.4),
+        (0.076, 1.541, 67.2, 0.028, 1.661, 77.9, 0.057, 1.504, 52.3, 0.079, 2.044, 76.6),
+        (0.033, 1.267, 65.1, 0.034, 1.528, 80.1, 0.062, 2.256, 52.5, 0.076, 1.751, 77.7),
+        (1.2e-8, 0.736, 67.0, 1.8e-8, 0.777, 80.2, 8.5e-9, 1.030, 54.3, 2.6e-8, 0.885, 77.1),
+    ),
+}
+FOUR = {  # on sst2: TVD, F1 of each row in TERMS
+    "rnn": ((21.464, 81.4), (1.966, 80.4), (2.997, 78.2), (1.275, 81.3)),
+    "bilstm": ((20.398, 80.9), (1.214, 80.2), (1.745, 77.9), (1.095, 80.1)),
+}
+
+MOVED = (
+    "Uniform noise of 0.05 on word vectors, the same for all rows; attacked: by gradient steps within 0.05. A JSD of "
+    "1e-8 means attention that hardly depends on the row: overlap with vanilla and entropy stand beside it. The "
+    "published TVD of vanilla rows is no distance (tvd-bce is that number here), that of the others a sum over 32 rows "
+    "(tvd-batch-sum)."
+)
+SWAPPED = "One word of each row, drawn at random, is replaced by its nearest neighbour among GloVe vectors."
+ALONE = "seat-without-topk has the attack alone, d1-topk the overlap alone; all keep the answer near the old one."
+APART = "JSD between the attention of models trained from different seeds, each SEAT from its own vanilla model."
+
+
+def _published(dataset: str) -> dict[str, dict[str, float]]:
+    at = 3 * DATASETS.index(dataset)
+    return {
+        f"{row}/{encoder}": dict(zip(("jsd", "tvd-batch-sum", "f1"), figures[at : at + 3], strict=True))
+        for encoder, rows in ONE.items()
+        for row, figures in zip(ORDER, rows, strict=True)
+    }
+
+
+def _four() -> dict[str, dict[str, float]]:
+    return {
+        f"{row}/{encoder}": {"tvd-batch-sum": tvd, "f1": f1}
+        for encoder, rows in FOUR.items()
+        for row, (tvd, f1) in zip(TERMS, rows, strict=True)
+    }
+
+
+def _table(name: str, dataset: str, rows: tuple[str, ...], metrics: tuple[str, ...], note: str) -> Table:
+    every = tuple(f"{row}/{encoder}" for encoder in ENCODERS for row in rows)
+    published = {"1": _published(dataset), "4": _four() if dataset == "sst2" else {}}.get(name, {})
+    return Table(name, dataset, "steady", 7, "pad", metrics, every, published, note)
+
+
+STEADY = ("f1", "jsd", "tvd", "overlap", "entropy", "jsd-attacked", "tvd-attacked", "tvd-batch-sum", "tvd-bce")
+TERMS = ("vanilla", "seat-without-topk", "d1-topk", "seat")
+FAITHFUL = ("comprehensiveness", "sufficiency", "sensitivity")
+CORE = ("vanilla", "uniform", "d1-only", "d1-topk", "word-at", "seat", "seat+words")
+
+TABLES = (
+    *(_table("1", dataset, tuple(STEADYING), STEADY, MOVED) for dataset in DATASETS),
+    *(_table("2", dataset, CORE, FAITHFUL, "The paper's values are not in print.") for dataset in DATASETS),
+    *(_table("3", dataset, CORE, ("f1", "jsd-words", "tvd-words", "overlap"), SWAPPED) for dataset in DATASETS),
+    _table("4", "sst2", TERMS, ("sufficiency", "tvd", "tvd-batch-sum", "f1"), ALONE),
+    *(_table("seeds", dataset, ("vanilla", "seat"), ("jsd-seeds",), APART) for dataset in DATASETS),
+)

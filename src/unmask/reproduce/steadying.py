@@ -1,0 +1,228 @@
+"""One row of SEAT's tables: an attention model, trained on as the row says, and how it stands when it is shaken."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unmask import api, distances, seeds
+from unmask.attention.attacks import ascend, noise
+from unmask.audit import function_of
+from unmask.audit.statistics import Bootstrap
+from unmask.audit.subjects import Settings, assemble
+from unmask.data import load
+from unmask.data.vectors import nearest
+from unmask.masking import subsets
+from unmask.methods import make
+from unmask.models import Wrapped
+from unmask.models.attending import Attentive, Shift, attentive, embedding_of, looked
+from unmask.reproduce.measuring import Trial, percent
+from unmask.reproduce.tables import STEADY_ROWS, VANILLA, Scale, made
+from unmask.training import soft_cross_entropy
+from unmask.types import Dataset, Split
+
+__all__ = ["BINS", "f1", "steadied", "swapped"]
+
+RADIUS = 0.05  # of changes of word vectors
+AGAIN = 2  # further models that attention is compared with, each from a seed of its own
+BINS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a row's largest weight
+POINTS = 300  # rows that are drawn, at most
+CHECKS = ("comprehensiveness", "sufficiency", "sensitivity")
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A model with what it says and looks at on the test rows."""
+
+    model: Wrapped
+    data: Dataset
+    seed: int
+
+    @cached_property
+    def x(self) -> Tensor:
+        return self.model.feed(self.data.test.x)  # type: ignore[no-any-return]
+
+    @cached_property
+    def valid(self) -> Tensor:
+        return self.data.layout.valid(self.data.test.x)
+
+    @cached_property
+    def attention(self) -> Attentive:
+        assert self.model.module is not None
+        return attentive(self.model.module, self.x[:4])
+
+    @cached_property
+    def seen(self) -> tuple[Tensor, Tensor]:
+        """Answers and weights."""
+        raw, w = looked(self.attention, self.x)
+        return raw.softmax(1), w
+
+    def moved(self, by: Callable[[Tensor], Tensor] | Tensor) -> tuple[Tensor, Tensor]:
+        with Shift(embedding_of(self.attention.module), by):
+            raw, w = looked(self.attention, self.x)
+        return raw.softmax(1), w
+
+
+def steadied(trial: Trial, cache: Path) -> dict[str, Any]:
+    """Each metric of the table with its interval over test rows: F1, overlap and entropy in per cent, others as is."""
+    started = time.perf_counter()
+    look, old, readings = _trained(trial, trial.seed)
+    fitted = time.perf_counter() - started
+    wanted, values, points = trial.table.metrics, dict[str, list[float]](), []
+    if "f1" in wanted:
+        values["f1"] = [round(100 * v, 2) for v in f1(look.seen[0].argmax(1), look.data.test.y, trial.seed)]
+    for name, found in _shares(look, old).items():
+        if name in wanted:
+            values[name] = percent(found, trial.seed)
+    for group in (_shaken, _hit, _reworded, _audited):
+        if set(wanted) & set(NAMES[group]):
+            values |= {name: _interval(v, trial.seed) for name, v in group(look, old).items() if name in wanted}
+    if "jsd-seeds" in wanted:
+        apart = _apart(trial, look)
+        values["jsd-seeds"] = _interval(apart.mean(0), trial.seed)
+        largest = look.seen[1].amax(1)
+        points = [[round(float(m), 3), round(float(d), 4)] for m, d in zip(largest, apart.mean(0), strict=True)]
+    seconds = {"fit": round(fitted, 1), "all": round(time.perf_counter() - started, 1)}
+    return {
+        "key": trial.key,
+        "values": values,
+        "readings": readings,
+        "curve": [],
+        "points": points[:POINTS],
+        "n": len(look.data.test),
+        "model accuracy": old.model.details.get("test accuracy"),
+        "seconds": seconds,
+    }
+
+
+def _trained(trial: Trial, seed: int) -> tuple[_Look, _Look, dict[str, Any]]:
+    """The row's model, the vanilla one it comes from, and what the training came to."""
+    encoder = trial.row.partition("/")[2]
+    data, method = _rows(trial.table.dataset, trial.scale), made(trial.row, trial.table, trial.scale, seed)
+    old = _Look(_vanilla(trial.table.dataset, encoder, "additive", seed, trial.scale), data, trial.seed)
+    if method[0] == "attention":
+        return old, old, {}
+    if method[0] == "uniform":
+        uniform = _vanilla(trial.table.dataset, encoder, "uniform", seed, trial.scale)
+        return _Look(uniform, data, trial.seed), old, {}
+    trainer = make(method[0], trial.table.k, trial.table.removal, method[1]).fit(old.model, data)
+    return _Look(trainer.model_, data, trial.seed), old, trainer.readings_
+
+
+def _shares(look: _Look, old: _Look) -> dict[str, Tensor]:
+    w = look.seen[1]
+    return {
+        "overlap": distances.overlap(old.seen[1], w, 7, look.valid),
+        "entropy": distances.entropy(w, look.valid),
+    }
+
+
+def _shaken(look: _Look, old: _Look) -> dict[str, Tensor]:
+    """Under uniform noise on word vectors, the same for every row of a table."""
+    rng = seeds.generator(seeds.derive(look.seed, "noise on vectors"))
+    (p, w), (q, v) = look.seen, look.moved(lambda vectors: noise(vectors.shape, RADIUS, rng).to(vectors))
+    found = {"jsd": distances.jsd(w, v, look.valid), "tvd": distances.tvd(p, q)}
+    if p.shape[1] == 2:
+        found |= {f"tvd-{form}": distances.tvd_legacy(p, q, form) for form in ("batch-sum", "bce")}
+    return found
+
+
+def _hit(look: _Look, old: _Look) -> dict[str, Tensor]:
+    """Under a change of word vectors that is sought to move the answer."""
+    (p, w), module = look.seen, look.attention.module
+    rng, found = seeds.generator(seeds.derive(look.seed, "attack")), []
+    for x, valid, said in zip(*(t.split(256) for t in (look.x, look.valid, p)), strict=True):
+        wide = embedding_of(module)(x[:1]).shape[-1]
+
+        def harm(delta: Tensor, x: Tensor = x, said: Tensor = said) -> Tensor:
+            with Shift(embedding_of(module), delta):
+                return soft_cross_entropy(module(x), said)
+
+        delta = ascend(harm, valid[..., None].expand(-1, -1, wide), RADIUS, rng)
+        with Shift(embedding_of(module), delta):
+            found.append(looked(look.attention, x))
+    q, v = torch.cat([raw for raw, _ in found]).softmax(1), torch.cat([v for _, v in found])
+    return {"jsd-attacked": distances.jsd(w, v, look.valid), "tvd-attacked": distances.tvd(p, q)}
+
+
+def _reworded(look: _Look, old: _Look) -> dict[str, Tensor]:
+    """With one word replaced, the same for every row of a table: neighbours are those of the vanilla model."""
+    raw, v = looked(look.attention, swapped(old.attention.module, look.x, look.valid, look.seed))
+    p, w = look.seen
+    return {"jsd-words": distances.jsd(w, v, look.valid), "tvd-words": distances.tvd(p, raw.softmax(1))}
+
+
+def swapped(module: nn.Module, x: Tensor, valid: Tensor, seed: int) -> Tensor:
+    """Ids in which one word of each row, drawn at random, is replaced by the nearest one of these rows."""
+    table = embedding_of(module)
+    assert isinstance(table, nn.Embedding)
+    vectors, known = table.weight.detach(), x[valid].unique()
+    chosen = subsets.uniform(valid, 1, seeds.generator(seeds.derive(seed, "replaced words")))
+    other = x.clone()
+    other[chosen] = known[nearest(vectors[x[chosen]], vectors[known])]
+    return other
+
+
+def _audited(look: _Look, old: _Look) -> dict[str, Tensor]:
+    attention = make("attention", 7, "pad").fit(look.model, look.data)
+    settings = Settings(k=7, n=len(look.data.test), removal="pad", seed=look.seed)
+    case = assemble(look.model, look.data, {"it": attention}, settings)
+    subject = next(s for s in case.subjects if s.name == "it")
+    return {name: function_of(name)(case, subject).values for name in CHECKS}
+
+
+NAMES: dict[Callable[[_Look, _Look], dict[str, Tensor]], tuple[str, ...]] = {
+    _shaken: ("jsd", "tvd", "tvd-batch-sum", "tvd-bce"),
+    _hit: ("jsd-attacked", "tvd-attacked"),
+    _reworded: ("jsd-words", "tvd-words"),
+    _audited: CHECKS,
+}
+
+
+def _apart(trial: Trial, look: _Look) -> Tensor:
+    """(others, n) JSD of the row's attention to that of models from other seeds."""
+    others = (_trained(trial, 1000 * (trial.seed + 1) + i)[0] for i in range(AGAIN))
+    return torch.stack([distances.jsd(look.seen[1], other.seen[1], look.valid) for other in others])
+
+
+def f1(answer: Tensor, y: Tensor, seed: int) -> tuple[float, float, float]:
+    """Macro F1 over the classes of `y` with its interval over resampled rows."""
+    classes = y.unique()
+    said, true = (t[:, None] == classes for t in (answer, y))
+    counted = torch.stack([said & true, said, true], 1).double()  # (n, 3, classes)
+
+    def score(sums: Tensor) -> Tensor:
+        return (2 * sums[:, 0] / (sums[:, 1] + sums[:, 2]).clamp(min=1)).mean(1)
+
+    drawn = Bootstrap(len(y), seed).counts.double() @ counted.flatten(1)
+    low, high = score(drawn.view(-1, 3, len(classes))).quantile(torch.tensor([0.025, 0.975]).double()).tolist()
+    return float(score(counted.sum(0)[None])), low, high
+
+
+def _interval(values: Tensor, seed: int) -> list[float]:
+    return [float(f"{v:.6g}") for v in Bootstrap(len(values), seed).interval(values)]
+
+
+@lru_cache(maxsize=1)
+def _rows(dataset: str, scale: Scale) -> Dataset:
+    """The same rows for every seed: what differs are the models."""
+    data, (learned, tested) = load(dataset, seed=0), STEADY_ROWS[scale]
+
+    def some(split: Split, n: int, what: str) -> Split:
+        order = torch.randperm(len(split), generator=seeds.generator(seeds.derive(0, what)))
+        return split.rows(order[:n].sort().values)
+
+    return replace(data, train=some(data.train, learned, "train"), test=some(data.test, tested, "test"))
+
+
+@lru_cache(maxsize=6)
+def _vanilla(dataset: str, encoder: str, score: Any, seed: int, scale: Scale) -> Wrapped:
+    recipe = replace(VANILLA, seed=seed)
+    return api.train_attention(_rows(dataset, scale), encoder, score=score, vectors="glove", recipe=recipe)
