@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Run, refused
+from unmask.cli import reproduce
 from unmask.cli.reproduce import paper_rows, render_step
+from unmask.errors import UnmaskError
 from unmask.reproduce import PAPERS
 from unmask.reproduce.running import Request
 
@@ -40,3 +42,22 @@ def test_a_page_is_made_of_what_was_measured(tmp_path: Path) -> None:
     page = (tmp_path / "page.md").read_text()
     assert "| random | 55.8 (54.0–57.0) |" in page
     assert "| l2x | 94.8 (94.0–95.0) | 91.4 |" in page
+
+
+def test_wide_tables_are_folded_each_part_with_the_names_of_the_rows() -> None:
+    head, body = ["row", "aaaa", "bbbb", "cccc"], [["name", "1", "2", "3"]]
+    assert reproduce._folds(head, body, 80) == [[0, 1, 2, 3]]
+    assert reproduce._folds(head, body, 15) == [[0, 1, 2], [0, 3]]
+    assert reproduce._folds(head, body, 3) == [[0, 1], [0, 2], [0, 3]]
+
+
+def test_rows_that_fail_are_said_and_the_others_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = {"table": "3", "dataset": "digits", "metric": "fs-m", "paper": None, "here": 50.0, "low": 1.0, "high": 99.0}
+    rows = [{**line, "row": "mimic", "note": ""}]
+    result = {"title": "It", "scale": "quick", "absent": "", "controls": [], "rows": rows}
+    monkeypatch.setattr(reproduce, "run", lambda request: {**result, "failed": {"meed seed=0": "ValueError: no"}})
+    with pytest.raises(UnmaskError, match="1 rows could not be measured, the others are kept: meed seed=0: ValueError"):
+        reproduce.reproduce_step(Request("meed", folder=tmp_path), None)
+    assert "50.0 (1.0–99.0)" in capsys.readouterr().out

@@ -147,7 +147,7 @@ def test_rows_about_attention_are_measured_their_own_way(
         trained.append(trial.row)
         return {"key": trial.key, "values": {"accuracy": [90.0, 89.0, 91.0], "constants": [50.0, 49.0, 51.0]}, "n": 9}
 
-    monkeypatch.setattr(running, "attended", attended)
+    monkeypatch.setitem(running.MEASURES, "attention", attended)
     result = run(request_for(tmp_path, table="1", scale="quick"))
     assert trained == ["none/pooling", "none/rcnn", "attention/pooling", "attention/rcnn"]
     assert measured == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from unmask import progress
+from unmask.errors import UnmaskError
 from unmask.reproduce import PAPERS, tables_of
 from unmask.reproduce.pictures import curves, front
 from unmask.reproduce.rendering import as_markdown, grid
@@ -38,6 +39,9 @@ def reproduce_step(request: Request, out: Path | None) -> None:
     if out is not None:
         write_text(out, json.dumps(result, indent=1) + "\n")
     _print(result)
+    if result["failed"]:
+        told = "; ".join(f"{key}: {why}" for key, why in result["failed"].items())
+        raise UnmaskError(f"{len(result['failed'])} rows could not be measured, the others are kept: {told}")
 
 
 def render_step(folder: Path, out: Path, scale: str, seeds: int) -> None:
@@ -60,9 +64,23 @@ def _print(result: Mapping[str, Any]) -> None:
     console = Console(highlight=False)
     console.print(f"[bold]{result['title']}[/bold], {result['scale']} scale; per cent, ours with a 95% interval")
     for title, head, body in grid(result):
-        table = Table(*head, title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
-        for row in body:
-            table.add_row(*row)
-        console.print(table)
+        for first, columns in enumerate(_folds(head, body, console.width)):
+            table = Table(title=None if first else title, title_justify="left", box=None, padding=(0, 1, 0, 0))
+            for column in columns:
+                table.add_column(head[column], no_wrap=True)
+            for row in body:
+                table.add_row(*(row[column] for column in columns))
+            console.print(table)
     if result["absent"]:
         console.print(result["absent"])
+
+
+def _folds(head: Sequence[str], body: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+    """The columns that stand side by side: as many as fit, each time after the names of the rows."""
+    wide = [max(len(row[c]) for row in (head, *body)) + 1 for c in range(len(head))]
+    folds: list[list[int]] = []
+    for column in range(1, len(head)):
+        if not folds or sum(wide[c] for c in (*folds[-1], column)) > width:
+            folds.append([0])
+        folds[-1].append(column)
+    return folds

@@ -9,7 +9,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from multiprocessing import get_context
@@ -20,21 +20,17 @@ from scipy import stats
 
 from unmask import progress
 from unmask.audit import CHECKS
-from unmask.errors import InputError, unknown
-from unmask.reproduce import PAPERS, tables_of
+from unmask.reproduce import PAPERS
 from unmask.reproduce.attending import attended
 from unmask.reproduce.measuring import COSTLY, Trial, audited, kept_in, measure
 from unmask.reproduce.references import reference
+from unmask.reproduce.request import Request
 from unmask.reproduce.steadying import steadied
-from unmask.reproduce.tables import CONTROLS, QUICK, SCALES, Scale, Table
+from unmask.reproduce.tables import CONTROLS, Scale, Table
 from unmask.writing import add_line
 
 __all__ = ["Request", "run", "stored", "tables_so_far", "warm_start"]
 
-QUICK_SETS = ("imdb", "fashion-pullover-shirt")
-QUICK_STEADY = tuple(
-    f"{row}/rnn" for row in ("vanilla", "uniform", "d1-only", "d1-topk", "word-at", "seat", "seat+words")
-)
 MEASURES: dict[str, Callable[[Trial, Path], dict[str, Any]]] = {"attention": attended, "steady": steadied}
 
 SHARES = (
@@ -48,66 +44,6 @@ SHARES = (
     "overlap",
     "entropy",
 )  # shares of rows, 0 to 100 per cent
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked for: a paper, one of its tables or data sets, how large, how often, and where results are kept."""
-
-    paper: str
-    table: str | None = None
-    dataset: str | None = None
-    rows: tuple[str, ...] = ()
-    scale: Scale | str = "default"
-    seeds: int = 1
-    jobs: int = 2
-    folder: Path = Path("results")
-
-    def __post_init__(self) -> None:
-        if self.scale not in SCALES:
-            raise unknown("scale", str(self.scale), SCALES)
-
-    def tables(self) -> list[Table]:
-        every = tables_of(self.paper)
-        found = [t for t in every if self.table in (None, t.name) and self.dataset in (None, t.dataset)]
-        if self.scale == "quick" and self.dataset is None:
-            found = [t for t in found if _is_quick(t)] or found
-        if not found:
-            names = sorted({t.name for t in every})
-            if self.table is not None and self.table not in names:
-                raise InputError(f"{self.paper} has no table {self.table!r} here; there are: {', '.join(names)}")
-            raise unknown("data set", str(self.dataset), {t.dataset for t in every})
-        return found
-
-    def trials(self) -> list[Trial]:
-        """Every row of every table with every seed, rows that a claim rests on first."""
-        return [
-            Trial(table, row, seed, cast("Scale", self.scale))
-            for seed in range(self.seeds)
-            for table in self.tables()
-            for row in self.rows_of(table)
-        ]
-
-    def rows_of(self, table: Table) -> list[str]:
-        """The rows asked for, all of them where none is named; a quick run has the few that tell the story."""
-        if self.rows:
-            every = {row for t in self.tables() for row in t.rows}
-            for row in self.rows:
-                if row not in every:
-                    raise unknown("row", row, every)
-            return [row for row in table.rows if row in self.rows]
-        return [row for row in table.rows if self.scale != "quick" or _tells(table, row)]
-
-
-def _tells(table: Table, row: str) -> bool:
-    """Whether a quick run has this row."""
-    return row in {"words": QUICK, "image": QUICK, "attention": table.rows, "steady": QUICK_STEADY}[table.kind]
-
-
-def _is_quick(table: Table) -> bool:
-    if table.kind in ("attention", "steady"):
-        return table.kind == "attention" or (table.dataset == "sst2" and table.name in ("1", "4"))
-    return table.dataset in QUICK_SETS and table.name not in ("2", "sanity")
 
 
 def run(request: Request, say: Callable[[str], None] = progress.say) -> dict[str, Any]:

@@ -132,7 +132,7 @@ _ATTENTION_EPOCHS = {"quick": (12, 18), "default": (14, 18), "paper": (25, 25)} 
 LEARNED = ("l2x", "meed", "vibi", "mimic", "invase", "real-x")
 _EPOCHS: dict[tuple[str, Scale], int] = {
     ("words", "quick"): 4,
-    ("words", "default"): 3,
+    ("words", "default"): 6,
     ("words", "paper"): 20,
     ("image", "quick"): 6,
     ("image", "default"): 12,
@@ -173,9 +173,10 @@ def _recipe(method: str, table: Table, scale: Scale) -> Recipe:
     if table.small:
         return Recipe(epochs=60, batch=32, rate=1e-3, patience=12)
     epochs = _EPOCHS[table.kind, scale]
+    if method == "mimic" and table.kind == "words":  # it learns faster than others, and an epoch takes it longer
+        return Recipe(epochs=min(epochs, 3), batch=32, rate=1e-3, average=0.99)
     if method == "mimic":
-        batch, average = (64, 0.0) if table.kind == "image" else (32, 0.99)
-        return Recipe(epochs=epochs, batch=batch, rate=1e-3, average=average)
+        return Recipe(epochs=epochs, batch=64, rate=1e-3)
     if table.kind == "words":
         return Recipe(epochs=epochs, batch=32, rate=1e-3, optimizer="rmsprop", average=0.99)
     return Recipe(epochs=epochs, batch=128, rate=1.0, optimizer="adadelta")

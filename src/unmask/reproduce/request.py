@@ -1,0 +1,77 @@
+"""What is asked for: a paper, one of its tables or data sets, how large, how often, and where results are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from unmask.errors import InputError, unknown
+from unmask.reproduce import tables_of
+from unmask.reproduce.measuring import Trial
+from unmask.reproduce.tables import QUICK, SCALES, Scale, Table
+
+__all__ = ["Request"]
+
+QUICK_SETS = ("imdb", "fashion-pullover-shirt")
+QUICK_STEADY = ("vanilla/rnn", "uniform/rnn", "d1-only/rnn", "d1-topk/rnn", "word-at/rnn", "seat/rnn", "seat+words/rnn")
+
+
+@dataclass(frozen=True)
+class Request:
+    """`rows` empty means all of them; `jobs` rows are measured side by side."""
+
+    paper: str
+    table: str | None = None
+    dataset: str | None = None
+    rows: tuple[str, ...] = ()
+    scale: Scale | str = "default"
+    seeds: int = 1
+    jobs: int = 2
+    folder: Path = Path("results")
+
+    def __post_init__(self) -> None:
+        if self.scale not in SCALES:
+            raise unknown("scale", str(self.scale), SCALES)
+
+    def tables(self) -> list[Table]:
+        every = tables_of(self.paper)
+        found = [t for t in every if self.table in (None, t.name) and self.dataset in (None, t.dataset)]
+        if self.scale == "quick" and self.dataset is None:
+            found = [t for t in found if _is_quick(t)] or found
+        if not found:
+            names = sorted({t.name for t in every})
+            if self.table is not None and self.table not in names:
+                raise InputError(f"{self.paper} has no table {self.table!r} here; there are: {', '.join(names)}")
+            raise unknown("data set", str(self.dataset), {t.dataset for t in every})
+        return found
+
+    def trials(self) -> list[Trial]:
+        """Every row of every table with every seed, rows that a claim rests on first."""
+        return [
+            Trial(table, row, seed, cast("Scale", self.scale))
+            for seed in range(self.seeds)
+            for table in self.tables()
+            for row in self.rows_of(table)
+        ]
+
+    def rows_of(self, table: Table) -> list[str]:
+        """The rows asked for, all of them where none is named; a quick run has the few that tell the story."""
+        if self.rows:
+            every = {row for t in self.tables() for row in t.rows}
+            for row in self.rows:
+                if row not in every:
+                    raise unknown("row", row, every)
+            return [row for row in table.rows if row in self.rows]
+        return [row for row in table.rows if self.scale != "quick" or _tells(table, row)]
+
+
+def _tells(table: Table, row: str) -> bool:
+    """Whether a quick run has this row."""
+    return row in {"words": QUICK, "image": QUICK, "attention": table.rows, "steady": QUICK_STEADY}[table.kind]
+
+
+def _is_quick(table: Table) -> bool:
+    if table.kind in ("attention", "steady"):
+        return table.kind == "attention" or (table.dataset == "sst2" and table.name in ("1", "4"))
+    return table.dataset in QUICK_SETS and table.name not in ("2", "sanity")

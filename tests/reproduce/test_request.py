@@ -1,0 +1,41 @@
+"""What a request comes to: tables, rows and trials."""
+
+from __future__ import annotations
+
+import pytest
+
+from unmask.errors import InputError
+from unmask.reproduce.request import QUICK_STEADY, Request
+from unmask.reproduce.tables import QUICK
+
+
+def test_a_quick_run_has_the_few_rows_that_tell_the_story() -> None:
+    request = Request("shortcuts", table="3", scale="quick")
+    assert {t.dataset for t in request.tables()} == {"imdb", "fashion-pullover-shirt"}
+    assert all(set(request.rows_of(t)) <= set(QUICK) for t in request.tables())
+    steady = Request("seat", scale="quick")
+    assert {(t.name, t.dataset) for t in steady.tables()} == {("1", "sst2"), ("4", "sst2")}
+    assert {trial.row for trial in steady.trials()} <= set(QUICK_STEADY)
+
+
+def test_a_table_that_no_quick_run_has_is_run_when_it_is_named() -> None:
+    assert [t.dataset for t in Request("seat", dataset="hate", table="3", scale="quick").tables()] == ["hate"]
+
+
+def test_seeds_come_one_after_the_other() -> None:
+    trials = Request("meed", table="3", rows=("meed", "l2x"), seeds=2).trials()
+    assert [(t.seed, t.row) for t in trials] == [(0, "l2x"), (0, "meed"), (1, "l2x"), (1, "meed")]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"paper": "meed", "table": "9"}, "no table '9'"),
+        ({"paper": "meed", "dataset": "cifar"}, "unknown data set 'cifar'"),
+        ({"paper": "meed", "scale": "huge"}, "unknown scale 'huge'"),
+        ({"paper": "meed", "rows": ("medd",)}, "unknown row 'medd'"),
+    ],
+)
+def test_what_there_is_not_is_refused(settings: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        Request(**settings).trials()  # type: ignore[arg-type]

@@ -1,0 +1,66 @@
+"""SEAT's tables: figures stand in the right cells."""
+
+from __future__ import annotations
+
+import pytest
+
+from unmask.reproduce import tables_of
+from unmask.reproduce.seat import TABLES
+from unmask.reproduce.tables import SCALES, STEADYING, made
+
+ONE = {table.dataset: table for table in TABLES if table.name == "1"}
+
+
+@pytest.mark.parametrize(
+    ("dataset", "row", "jsd", "tvd", "f1"),
+    [
+        ("emotion:anger-joy", "vanilla/rnn", 0.002, 20.145, 66.3),
+        ("sst2", "word-iat/rnn", 0.023, 1.277, 81.5),
+        ("hate", "seat/rnn", 1.8e-9, 0.908, 57.9),
+        ("rotten-tomatoes", "attention-iat/bilstm", 0.076, 1.751, 77.7),
+        ("sst2", "seat/bilstm", 1.8e-8, 0.777, 80.2),
+    ],
+)
+def test_figures_stand_where_they_belong(dataset: str, row: str, jsd: float, tvd: float, f1: float) -> None:
+    assert ONE[dataset].published[row] == {"jsd": jsd, "tvd-batch-sum": tvd, "f1": f1}
+
+
+def test_every_published_row_is_run() -> None:
+    for table in tables_of("seat"):
+        assert set(table.published) <= set(table.rows)
+
+
+def test_the_terms_of_table_4() -> None:
+    four = next(table for table in TABLES if table.name == "4")
+    assert four.published["d1-topk/bilstm"] == {"tvd-batch-sum": 1.745, "f1": 77.9}
+    assert [row for row in four.rows if row.endswith("/rnn")] == [
+        "vanilla/rnn",
+        "seat-without-topk/rnn",
+        "d1-topk/rnn",
+        "seat/rnn",
+    ]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda t: f"{t.name} {t.dataset}")
+@pytest.mark.parametrize("row", ["d1-only", "word-at", "seat", "uniform"])
+def test_controls_and_rivals_are_in_every_comparison(table: object, row: str) -> None:
+    if table.name in ("1", "2", "3"):  # type: ignore[attr-defined]
+        assert f"{row}/rnn" in table.rows  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("row", sorted(STEADYING))
+def test_every_row_is_a_method_with_settings(row: str, scale: str) -> None:
+    from unmask.methods import METHODS, make
+
+    method, settings = made(f"{row}/bilstm", ONE["sst2"], scale, 7)  # type: ignore[arg-type]
+    if method in ("attention", "uniform"):
+        assert settings == {}
+        return
+    assert method in METHODS
+    trainer = make(method, 7, "pad", settings)
+    assert trainer.recipe.seed == 7
+    if row == "seat":
+        assert (trainer.radius, trainer.form, trainer.lam_words) == (0.1, "paper", 0.0)
+    if row == "seat-released":
+        assert trainer.radius == 0.01
