@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from unmask.explainers.smoothgrad import SmoothGrad
     from unmask.explainers.vibi import VIBI
     from unmask.models import wrap
-    from unmask.report import Report
+    from unmask.report import Report, side_by_side
     from unmask.study import export_study, score_study
     from unmask.training import Recipe
     from unmask.types import Dataset, Explanation
@@ -77,6 +77,7 @@ __all__ = [
     "load_explainer",
     "plant",
     "score_study",
+    "side_by_side",
     "train_attention",
     "train_model",
     "wrap",
@@ -107,7 +108,7 @@ _HOMES = {
     "unmask.explainers.smoothgrad": ("SmoothGrad",),
     "unmask.explainers.vibi": ("VIBI",),
     "unmask.models": ("wrap",),
-    "unmask.report": ("Report",),
+    "unmask.report": ("Report", "side_by_side"),
     "unmask.study": ("export_study", "score_study"),
     "unmask.training": ("Recipe",),
     "unmask.types": ("Dataset", "Explanation"),

@@ -15,15 +15,20 @@ from typing import Any
 
 from unmask.errors import InputError
 
-__all__ = ["add_line", "new_folder", "read_json", "write_text"]
+__all__ = ["add_line", "new_folder", "read_json", "write_bytes", "write_text"]
 
 
 def write_text(path: Path, text: str) -> Path:
+    """As `write_bytes`, in UTF-8."""
+    return write_bytes(path, text.encode("utf-8", errors="replace"))
+
+
+def write_bytes(path: Path, content: bytes) -> Path:
     """Write beside `path` under another name, then rename; a failure leaves what was there before."""
     beside = path.parent / f".unmask-{secrets.token_hex(6)}.part"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(text.encode("utf-8", errors="replace"))
+        beside.write_bytes(content)
         os.replace(beside, path)
     except (OSError, ValueError) as error:
         raise _cannot(path, error) from error

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from unmask.audit import CHECKS
+from unmask.cli.more import more
 from unmask.cli.options import (
+    STEADY,
     ChecksOption,
     DataOption,
-    JsonOption,
     KindOption,
     KOption,
     LabelOption,
@@ -25,11 +25,10 @@ from unmask.cli.options import (
     TakesOption,
     TaskOption,
     TextOption,
+    examples,
     offered,
 )
-from unmask.data import DATASETS
 from unmask.methods import METHODS
-from unmask.reproduce import PAPERS
 
 __all__ = ["app"]
 
@@ -39,10 +38,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _examples(*commands: str) -> str:
-    return "\n\n".join(["For example:", *commands])
 
 
 def _print_version(wanted: bool) -> None:
@@ -55,7 +50,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback(
     invoke_without_command=True,
-    epilog=_examples("unmask demo", "unmask audit --model reference --data tumours --k 4 --method occlusion"),
+    epilog=examples("unmask demo", "unmask audit --model reference --data tumours --k 4 --method occlusion"),
 )
 def start(
     context: typer.Context,
@@ -73,7 +68,7 @@ def start(
         typer.echo(context.get_help())
 
 
-@app.command(epilog=_examples("unmask demo", "unmask demo --task reviews --out tour"))
+@app.command(epilog=examples("unmask demo", "unmask demo --task reviews --out tour"))
 def demo(
     task: TaskOption = "digits",
     out: ReportOption = Path("."),
@@ -91,7 +86,7 @@ def demo(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "unmask fit --model reference --data tumours --k 4 --out selector",
         "unmask fit --model my:forest --data loans.csv --label paid --k 3 --out loans",
     )
@@ -122,7 +117,7 @@ def fit(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "unmask explain selector --model reference --data tumours",
         "unmask explain loans --model my:forest --data loans.csv --label paid --show 9",
     )
@@ -154,7 +149,7 @@ def explain(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=examples(
         "unmask audit --model reference --data tumours --k 4 --method l2x",
         "unmask audit --model my:net --outputs logits --data x.npz --k 9 --scores s.npy",
         "unmask audit --model reference --data tumours --k 4 --method l2x --checks default,fs-a,sen",
@@ -210,83 +205,48 @@ def audit(
     audit_step(source, AuditRequest(method or [], explainer or [], scores or [], k, split, rows, removal, names), out)
 
 
-@app.command(epilog=_examples("unmask methods", "unmask methods --json"))
-def methods(json: JsonOption = False) -> None:
-    """List what can explain: name, one line, paper, and whether it needs a torch model."""
-    from unmask.cli.tables import method_rows, show_rows
-
-    show_rows(method_rows(METHODS), json)
-
-
-@app.command(epilog=_examples("unmask checks", "unmask checks --json"))
-def checks(json: JsonOption = False) -> None:
-    """List what the audit measures: name, whether it is run by default, which direction is better, one line, paper."""
-    from unmask.cli.tables import check_rows, show_rows
-
-    show_rows(check_rows(CHECKS), json)
-
-
-@app.command(epilog=_examples("unmask data", "unmask data info reviews", "unmask data list --json"))
-def data(
-    action: Annotated[
-        str, typer.Argument(metavar="list|info", help="All, or one.", autocompletion=offered(["list", "info"]))
-    ] = "list",
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="With info: the data set.", autocompletion=offered(DATASETS))
-    ] = "",
-    json: JsonOption = False,
-) -> None:
-    """List data sets: what they are and whether they are on this machine; or tell all about one."""
-    from unmask.cli.tables import data_step
-
-    data_step(action, name, json)
-
-
 @app.command(
-    epilog=_examples(
-        "unmask reproduce list",
-        "unmask reproduce meed --quick",
-        "unmask reproduce shortcuts --table 3 --dataset imdb --seeds 3 --json table3.json",
-        "unmask reproduce render --out docs/results.md",
+    epilog=examples(
+        "unmask steady --model examples.attention_model:model --data reviews --k 3",
+        "unmask steady --model my:net --outputs logits --attention layers.attention --data tweets.csv --k 5",
     )
 )
-def reproduce(
-    paper: Annotated[
-        str,
-        typer.Argument(
-            metavar="list|PAPER|render",
-            help="What there is; a paper; or all results so far as a page.",
-            autocompletion=offered(["list", *PAPERS, "render"]),
+def steady(
+    model: ModelOption,
+    data: DataOption,
+    k: KOption,
+    attention: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The part of your torch module that gives out the weights, one for each word; not needed where the "
+            "model has attend and answer, or was wrapped with it.",
         ),
-    ] = "list",
-    table: Annotated[str | None, typer.Option(metavar="T", help="One table only.")] = None,
-    dataset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="One data set only.", autocompletion=offered(DATASETS))
     ] = None,
-    row: Annotated[list[str] | None, typer.Option(metavar="ROW", help="One row only; may be repeated.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few rows and epochs: minutes instead of hours.")] = False,
-    scale: Annotated[str, typer.Option(metavar="default|paper", help="How much data; paper takes everything.")] = (
-        "default"
-    ),
-    seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds.", min=1)] = 1,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Rows measured side by side.", min=1)] = 2,
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the tables as JSON.")] = None,
-    results: Annotated[Path, typer.Option(metavar="FOLDER", help="Where what is measured is kept.")] = Path("results"),
-    out: Annotated[Path, typer.Option(metavar="FILE", help="With render: the page.")] = Path("docs/results.md"),
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="How it is trained on.", autocompletion=offered(STEADY))
+    ] = "seat",
+    epochs: Annotated[int, typer.Option(metavar="N", help="How many epochs it is trained on.")] = 3,
+    label: LabelOption = None,
+    text: TextOption = None,
+    kind: KindOption = None,
+    outputs: OutputsOption = None,
+    takes: TakesOption = None,
+    rows: Annotated[int, typer.Option(metavar="N", help="How many rows are drawn for the audits.")] = 300,
+    out: ReportOption = Path("."),
+    seed: SeedOption = 0,
 ) -> None:
-    """Run the tables of a paper again: its figure beside ours.
+    """Make the attention of your model steady: audit it, train it on, audit it again.
 
-    Rows that were measured before are not measured again: after Ctrl-C
-    the same command goes on. Real data are read from UNMASK_DATA.
+    Steady attention stays where it was when words change a little, says the
+    same as before and looks at the same words (SEAT, Hu et al. 2023).
+    Writes one report of both models and the weights of the steady one.
     """
-    from unmask.cli.reproduce import paper_rows, render_step, reproduce_step
-    from unmask.cli.tables import show_rows
-    from unmask.reproduce.running import Request
+    from unmask.cli.sources import Source
+    from unmask.cli.steady import SteadyRequest, steady_step
 
-    size = "quick" if quick else scale
-    if paper == "list":
-        show_rows(paper_rows(), as_json=False)
-    elif paper == "render":
-        render_step(results, out, size, seeds)
-    else:
-        reproduce_step(Request(paper, table, dataset, tuple(row or ()), size, seeds, jobs, results), json)
+    source = Source(model, data, label, text, kind, outputs, takes, seed)
+    steady_step(source, SteadyRequest(k, method, attention, epochs, rows), out)
+
+
+app.add_typer(more)

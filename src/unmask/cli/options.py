@@ -18,6 +18,7 @@ __all__ = [
     "KINDS",
     "OUTPUTS",
     "SPLITS",
+    "STEADY",
     "TAKES",
     "TASKS",
     "ChecksOption",
@@ -37,16 +38,23 @@ __all__ = [
     "TaskOption",
     "TextOption",
     "data_names",
+    "examples",
     "offered",
 ]
 
 TASKS = {"digits": "images", "reviews": "words", "tumours": "a table"}
+STEADY = ("seat", "word-at", "word-iat", "attention-rp", "attention-at", "attention-iat")
 SPLITS = ("train", "validation", "test")
 OUTPUTS = ("logits", "probabilities")
 TAKES = ("array", "frame", "text")
 KINDS = ("table", "image", "words", "sentences")
 ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".npz", ".parquet")
 YOURS = "Your model and data"
+
+
+def examples(*commands: str) -> str:
+    """The last lines of a command's help."""
+    return "\n\n".join(["For example:", *commands])
 
 
 def offered(table: Mapping[str, Any] | Iterable[str]) -> Callable[[str], list[tuple[str, str]]]:

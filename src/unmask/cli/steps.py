@@ -36,6 +36,7 @@ __all__ = [
     "finish",
     "fit_step",
     "tell",
+    "user_task",
 ]
 
 MEMO = ".unmask-audit"  # finished checks of an audit that is not complete
@@ -69,7 +70,7 @@ def fit_step(source: Source, method: str, k: int, removal: str | None, out: Path
     """Fit and save."""
     _check_names([] if method == "auto" else [method], removal)
     _check_new_folder(out)
-    task = _task(source, k)
+    task = user_task(source, k)
     explainer = api.fit(task.model, task.data, k, method=method, removal=removal, seed=task.seed)
     try:
         explainer.save(out)
@@ -88,7 +89,7 @@ def explain_step(source: Source, folder: Path, split: str, show: int, out: Path 
     _saved(folder)
     if out is not None:
         check_place(out.parent)
-    task = _task(source)
+    task = user_task(source)
     explanation = _saved(folder, task).explain(task.data[split].x)
     for i in range(min(show, len(explanation))):
         tell(f"row {i} of {split}")
@@ -107,7 +108,7 @@ def audit_step(source: Source, request: AuditRequest, out: Path) -> None:
     given: dict[str, Any] = {path.stem: _scores(path) for path in request.scores}
     for folder in request.explainers:
         _saved(folder)
-    task = _task(source, request.k)
+    task = user_task(source, request.k)
     given |= {_label(folder): _saved(folder, task) for folder in request.explainers}
     given |= {name: name for name in request.methods}
     settings: dict[str, Any] = {"k": request.k, "split": request.split, "n": request.rows, "removal": request.removal}
@@ -135,7 +136,8 @@ def finish(report: Report, out: Path) -> None:
     tell(f"written: {out / 'report.html'} (open it in a browser) and {out / 'report.json'}")
 
 
-def _task(source: Source, k: int | None = None) -> UserTask:
+def user_task(source: Source, k: int | None = None) -> UserTask:
+    """The user's model and data, once it is seen that they fit each other and k."""
     check_source(source)
     data = data_of(source)
     units = data.train.valid.shape[1]

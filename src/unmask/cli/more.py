@@ -1,0 +1,100 @@
+"""The commands that list what there is, and the one that runs papers again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unmask.audit import CHECKS
+from unmask.cli.options import JsonOption, examples, offered
+from unmask.data import DATASETS
+from unmask.methods import METHODS
+from unmask.reproduce import PAPERS
+
+__all__ = ["more"]
+
+more = typer.Typer()
+
+
+@more.command(epilog=examples("unmask methods", "unmask methods --json"))
+def methods(json: JsonOption = False) -> None:
+    """List what can explain: name, one line, paper, and whether it needs a torch model."""
+    from unmask.cli.tables import method_rows, show_rows
+
+    show_rows(method_rows(METHODS), json)
+
+
+@more.command(epilog=examples("unmask checks", "unmask checks --json"))
+def checks(json: JsonOption = False) -> None:
+    """List what the audit measures: name, whether it is run by default, which direction is better, one line, paper."""
+    from unmask.cli.tables import check_rows, show_rows
+
+    show_rows(check_rows(CHECKS), json)
+
+
+@more.command(epilog=examples("unmask data", "unmask data info reviews", "unmask data list --json"))
+def data(
+    action: Annotated[
+        str, typer.Argument(metavar="list|info", help="All, or one.", autocompletion=offered(["list", "info"]))
+    ] = "list",
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="With info: the data set.", autocompletion=offered(DATASETS))
+    ] = "",
+    json: JsonOption = False,
+) -> None:
+    """List data sets: what they are and whether they are on this machine; or tell all about one."""
+    from unmask.cli.tables import data_step
+
+    data_step(action, name, json)
+
+
+@more.command(
+    epilog=examples(
+        "unmask reproduce list",
+        "unmask reproduce meed --quick",
+        "unmask reproduce shortcuts --table 3 --dataset imdb --seeds 3 --json table3.json",
+        "unmask reproduce render --out docs/results.md",
+    )
+)
+def reproduce(
+    paper: Annotated[
+        str,
+        typer.Argument(
+            metavar="list|PAPER|render",
+            help="What there is; a paper; or all results so far as a page.",
+            autocompletion=offered(["list", *PAPERS, "render"]),
+        ),
+    ] = "list",
+    table: Annotated[str | None, typer.Option(metavar="T", help="One table only.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="One data set only.", autocompletion=offered(DATASETS))
+    ] = None,
+    row: Annotated[list[str] | None, typer.Option(metavar="ROW", help="One row only; may be repeated.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Few rows and epochs: minutes instead of hours.")] = False,
+    scale: Annotated[str, typer.Option(metavar="default|paper", help="How much data; paper takes everything.")] = (
+        "default"
+    ),
+    seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds.", min=1)] = 1,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Rows measured side by side.", min=1)] = 2,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the tables as JSON.")] = None,
+    results: Annotated[Path, typer.Option(metavar="FOLDER", help="Where what is measured is kept.")] = Path("results"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="With render: the page.")] = Path("docs/results.md"),
+) -> None:
+    """Run the tables of a paper again: its figure beside ours.
+
+    Rows that were measured before are not measured again: after Ctrl-C
+    the same command goes on. Real data are read from UNMASK_DATA.
+    """
+    from unmask.cli.reproduce import paper_rows, render_step, reproduce_step
+    from unmask.cli.tables import show_rows
+    from unmask.reproduce.running import Request
+
+    size = "quick" if quick else scale
+    if paper == "list":
+        show_rows(paper_rows(), as_json=False)
+    elif paper == "render":
+        render_step(results, out, size, seeds)
+    else:
+        reproduce_step(Request(paper, table, dataset, tuple(row or ()), size, seeds, jobs, results), json)

@@ -1,0 +1,55 @@
+"""Reports of several models, or of one model at several times, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from unmask.errors import InputError
+from unmask.report.report import Report
+from unmask.types import Findings
+
+__all__ = ["side_by_side"]
+
+
+def side_by_side(reports: Mapping[str, Report], settings: Mapping[str, Any] | None = None) -> Report:
+    """One report of several audits of the same task, by name: "attention" of "before" becomes "attention (before)".
+
+    The examples of all audits that show the same row stand together. `settings` are added to those of the first.
+    """
+    if len(reports) < 2:
+        raise InputError(f"side_by_side takes two reports or more by name, got {len(reports)}")
+    parts = {name: _named(report.findings, name) for name, report in reports.items()}
+    tasks = {part.task for part in parts.values()}
+    if len(tasks) > 1:
+        raise InputError(f"side_by_side takes reports of one task, got {', '.join(sorted(tasks))}")
+    first = next(iter(parts.values()))
+    models = {part.model: None for part in parts.values()}
+    questions = {question: checks for part in parts.values() for question, checks in part.questions.items()}
+    return Report(
+        Findings(
+            task=first.task,
+            model=" and ".join(models),
+            rows=tuple(row for part in parts.values() for row in part.rows),
+            verdicts=tuple(verdict for part in parts.values() for verdict in part.verdicts),
+            controls=tuple(control for part in parts.values() for control in part.controls),
+            examples=tuple(example for part in parts.values() for example in part.examples),
+            settings={**first.settings, **(settings or {})},
+            questions=questions,
+            definitions={name: said for part in parts.values() for name, said in part.definitions.items()},
+        )
+    )
+
+
+def _named(findings: Findings, when: str) -> Findings:
+    def renamed(things: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(replace(thing, explanation=f"{thing.explanation} ({when})") for thing in things)
+
+    return replace(
+        findings,
+        rows=renamed(findings.rows),
+        verdicts=renamed(findings.verdicts),
+        examples=renamed(findings.examples),
+        controls=tuple(f"{control} ({when})" for control in findings.controls),
+    )

@@ -1,0 +1,64 @@
+"""The command `steady` on the example of the repository: both audits in one report, weights that load."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from cli.conftest import Run, refused
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "attention_model.py"
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "attention_model.py").write_text(EXAMPLE.read_text("utf-8"), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "attention_model", raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--method", "saet"], "unknown way to make attention steady 'saet'; did you mean 'seat'"),
+        (["--epochs", "0"], "--epochs must be at least 1"),
+    ],
+)
+def test_bad_requests_are_one_sentence(arguments: list[str], said: str, run: Run) -> None:
+    assert said in refused(run("steady", "--model", "x:y", "--data", "reviews", "--k", "3", *arguments))
+
+
+@pytest.mark.slow
+def test_a_users_model_before_and_after_in_one_report(example: Path, run: Run) -> None:
+    model = ["--model", "attention_model:model", "--data", "reviews", "--k", "3"]
+    done = run("steady", *model, "--epochs", "1", "--rows", "60", "--out", str(example))
+    assert done.code == 0, done.err
+    found = json.loads((example / "report.json").read_text())
+    values = {(row["explanation"], row["check"]): row["value"] for row in found["rows"]}
+    assert values["attention (before)", "attention-jsd"] > 0
+    assert ("attention (after seat)", "attention-jsd") in values
+    assert {v["explanation"] for v in found["verdicts"]} == {"attention (before)", "attention (after seat)"}
+    assert set(found["settings"]["training"]) == {"before", "after", "promises"}
+    assert "attention (after seat)" in (example / "report.html").read_text()
+
+    spec = importlib.util.spec_from_file_location("again", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    again = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(again)
+    weights = load_file(example / "steady.safetensors")
+    net = again.Net(weights["embedding.weight"].shape[0])
+    net.load_state_dict(weights)
+    assert torch.isfinite(net(torch.tensor([[2, 3, 4]]))).all()
+
+
+def test_the_example_fits_on_a_page() -> None:
+    code = [line for line in EXAMPLE.read_text().splitlines() if line.strip()]
+    assert len(code) < 45
