@@ -37,14 +37,14 @@ def test_bad_requests_are_one_sentence(arguments: list[str], said: str, run: Run
 
 @pytest.mark.slow
 def test_a_users_model_before_and_after_in_one_report(example: Path, run: Run) -> None:
-    model = ["--model", "attention_model:model", "--data", "reviews", "--k", "3"]
-    done = run("steady", *model, "--epochs", "1", "--rows", "60", "--out", str(example))
+    model = ["--model", "attention_model:model", "--data", "reviews:n=160", "--k", "3"]
+    done = run("steady", *model, "--epochs", "1", "--rows", "30", "--out", str(example))
     assert done.code == 0, done.err
     found = json.loads((example / "report.json").read_text())
     values = {(row["explanation"], row["check"]): row["value"] for row in found["rows"]}
     assert values["attention (before)", "attention-jsd"] > 0
     assert ("attention (after seat)", "attention-jsd") in values
-    assert {v["explanation"] for v in found["verdicts"]} == {"attention (before)", "attention (after seat)"}
+    assert {"attention (before)", "attention (after seat)"} <= {v["explanation"] for v in found["verdicts"]}
     assert set(found["settings"]["training"]) == {"before", "after", "promises"}
     assert "attention (after seat)" in (example / "report.html").read_text()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from unmask.reproduce.pictures import curves, front, surrogate
+from unmask.reproduce.pictures import curves, front, surrogate, violins
 from unmask.seeds import generator
 
 pytestmark = pytest.mark.slow
@@ -51,3 +51,12 @@ def test_the_surrogate_is_drawn_against_the_overlap() -> None:
     points = picture.split('id="PathCollection_1"')[1]
     assert points.count("<use ") >= 6
     assert surrogate(first, first, 3, valid) != picture
+
+
+def test_a_violin_for_each_bin_with_rows_enough() -> None:
+    points = [[0.1 + 0.01 * i, 0.02 * i] for i in range(10)] + [[0.9, 0.5]]
+    picture = violins({"vanilla/rnn": points, "seat/rnn": points}, "across seeds")
+    for text in ("vanilla/rnn", "seat/rnn", "across seeds", "0-0.25", "0.75-1", "JSD to attention of other seeds"):
+        assert f">{text}<" in picture
+    assert picture.count('id="FillBetweenPolyCollection') == 2  # one bin with ten rows in each panel, the last has one
+    assert violins({"vanilla/rnn": points, "seat/rnn": points}, "across seeds") == picture

@@ -13,7 +13,7 @@ from unmask.audit import CHECKS
 from unmask.errors import InputError
 from unmask.reproduce import running, tables
 from unmask.reproduce.measuring import Trial
-from unmask.reproduce.running import Request, _summary, run, stored, tables_so_far
+from unmask.reproduce.running import Request, _summary, run, seeds_apart, stored, tables_so_far
 
 CONTRACT = {"table", "dataset", "row", "metric", "paper", "here", "low", "high", "seeds", "better", "note"}
 
@@ -221,3 +221,11 @@ def test_other_settings_are_another_trial(tmp_path: Path, monkeypatch: pytest.Mo
     before = request_for(tmp_path, rows=("meed",)).trials()[0].key
     monkeypatch.setitem(tables.FORMS, "meed", tables.Form("meed", {"tau": 0.4}))
     assert request_for(tmp_path, rows=("meed",)).trials()[0].key != before
+
+
+def test_points_of_models_from_other_seeds_are_found_again(tmp_path: Path) -> None:
+    request = Request("seat", table="seeds", folder=tmp_path)
+    trial = next(t for t in request.trials() if t.table.dataset == "sst2")
+    line = {"key": trial.key, "values": {"jsd-seeds": [0.1, 0.0, 0.2]}, "points": [[0.3, 0.1]]}
+    running._file(tmp_path, trial).write_text(json.dumps(line) + "\n")
+    assert seeds_apart(request) == {"sst2": {trial.row: [[0.3, 0.1]]}}

@@ -13,9 +13,9 @@ from rich.table import Table
 from unmask import progress
 from unmask.errors import UnmaskError
 from unmask.reproduce import PAPERS, tables_of
-from unmask.reproduce.pictures import curves, front
+from unmask.reproduce.pictures import curves, front, violins
 from unmask.reproduce.rendering import as_markdown, grid
-from unmask.reproduce.running import Request, run, tables_so_far, warm_start
+from unmask.reproduce.running import Request, run, seeds_apart, tables_so_far, warm_start
 from unmask.writing import write_text
 
 __all__ = ["paper_rows", "render_step", "reproduce_step"]
@@ -54,6 +54,8 @@ def render_step(folder: Path, out: Path, scale: str, seeds: int) -> None:
     curve = warm_start(asked["meed"])
     if len(curve) > 1:
         pictures["warm-start.svg"] = curves(curve, "MEED on imdb with and without the gradient prior")
+    for dataset, points in seeds_apart(asked["seat"]).items():
+        pictures[f"seeds-{dataset.replace(':', '-')}.svg"] = violins(points, f"attention across seeds, {dataset}")
     for name, drawn in pictures.items():
         write_text(out.parent / name, drawn)
     write_text(out, as_markdown(list(found.values()), list(pictures)))

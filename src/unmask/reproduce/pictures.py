@@ -1,9 +1,10 @@
-"""Pictures of what was reproduced: the front between FS-M and the reading, learning curves, SEAT's surrogate."""
+"""Pictures of what was reproduced: the front between FS-M and the reading, learning curves, SEAT's figures."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from torch import Tensor
@@ -11,9 +12,10 @@ from torch import Tensor
 from unmask import distances
 from unmask.attention.seat import topk_loss
 
-__all__ = ["curves", "front", "surrogate"]
+__all__ = ["curves", "front", "surrogate", "violins"]
 
 Line = Mapping[str, Any]
+BINS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a row's largest weight
 OURS, CONTROL, OTHER = "#0b5cad", "#8a8a8a", "#c2571a"
 
 
@@ -62,6 +64,29 @@ def surrogate(first: Tensor, second: Tensor, k: int, valid: Tensor) -> str:
     axis.set_title(f"{len(first)} pairs of attention vectors", fontsize=10)
     axis.set_xlabel("surrogate top-k loss")
     axis.set_ylabel(f"1 - overlap of the top {k}")
+    return _svg(figure)
+
+
+def violins(named: Mapping[str, Sequence[Sequence[float]]], title: str) -> str:
+    """SVG of SEAT's Figure 2: how far attention of other seeds is, by the largest weight of a row.
+
+    `named` holds for each model its rows as (largest weight, JSD); a violin needs three rows, fewer are points.
+    """
+    figure, axes = _figure(len(named))
+    for axis, (name, points) in zip(axes, named.items(), strict=True):
+        for place, (low, high) in enumerate(pairwise(BINS)):
+            inside = [apart for largest, apart in points if low < largest <= high]
+            if len(inside) < 3:
+                axis.scatter([place] * len(inside), inside, s=12, color=OTHER)
+                continue
+            for body in axis.violinplot([inside], positions=[place], widths=0.8, showmedians=True)["bodies"]:
+                body.set_facecolor(OURS)
+        axis.set_xticks(range(len(BINS) - 1), [f"{low:g}-{high:g}" for low, high in pairwise(BINS)])
+        axis.set_ylim(0, 0.7)
+        axis.set_title(name, fontsize=10)
+        axis.set_xlabel("largest weight of the row")
+    axes[0].set_ylabel("JSD to attention of other seeds")
+    figure.suptitle(title, fontsize=10)
     return _svg(figure)
 
 

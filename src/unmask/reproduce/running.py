@@ -29,7 +29,7 @@ from unmask.reproduce.steadying import steadied
 from unmask.reproduce.tables import CONTROLS, Scale, Table
 from unmask.writing import add_line
 
-__all__ = ["Request", "run", "stored", "tables_so_far", "warm_start"]
+__all__ = ["Request", "run", "seeds_apart", "stored", "tables_so_far", "warm_start"]
 
 MEASURES: dict[str, Callable[[Trial, Path], dict[str, Any]]] = {"attention": attended, "steady": steadied}
 
@@ -79,6 +79,16 @@ def warm_start(request: Request) -> dict[str, list[float]]:
     return {t.row: done[t.key]["curve"] for t in trials if done.get(t.key, {}).get("curve")}
 
 
+def seeds_apart(request: Request) -> dict[str, dict[str, list[list[float]]]]:
+    """Figure 2 of SEAT: data set -> row -> (largest weight, JSD to other seeds) of each test row that was measured."""
+    trials = [t for t in request.trials() if t.table.name == "seeds" and t.seed == 0]
+    done, found = stored(request.folder, trials), dict[str, dict[str, list[list[float]]]]()
+    for trial in trials:
+        if done.get(trial.key, {}).get("points"):
+            found.setdefault(trial.table.dataset, {})[trial.row] = done[trial.key]["points"]
+    return found
+
+
 def stored(folder: Path, trials: Iterable[Trial]) -> dict[str, dict[str, Any]]:
     """key -> result of all that was measured before; a later line adds to or replaces an earlier one."""
     found: dict[str, dict[str, Any]] = {}
@@ -91,7 +101,7 @@ def stored(folder: Path, trials: Iterable[Trial]) -> dict[str, dict[str, Any]]:
 
 
 def _file(folder: Path, trial: Trial) -> Path:
-    return folder / f"{trial.table.dataset}-{trial.scale}.jsonl"
+    return folder / f"{trial.table.dataset.replace(':', '-')}-{trial.scale}.jsonl"
 
 
 def _complete(trial: Trial, done: dict[str, dict[str, Any]], folder: Path) -> bool:

@@ -28,11 +28,10 @@ from unmask.reproduce.tables import STEADY_ROWS, VANILLA, Scale, made
 from unmask.training import soft_cross_entropy
 from unmask.types import Dataset, Split
 
-__all__ = ["BINS", "f1", "steadied", "swapped"]
+__all__ = ["f1", "steadied", "swapped"]
 
 RADIUS = 0.05  # of changes of word vectors
 AGAIN = 2  # further models that attention is compared with, each from a seed of its own
-BINS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a row's largest weight
 POINTS = 300  # rows that are drawn, at most
 CHECKS = ("comprehensiveness", "sufficiency", "sensitivity")
 
