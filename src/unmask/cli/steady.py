@@ -22,6 +22,7 @@ from unmask.writing import write_bytes
 __all__ = ["SteadyRequest", "steady_step"]
 
 WEIGHTS = "steady.safetensors"
+POOL = 800  # rows that judges learn from: there are two audits
 
 
 @dataclass(frozen=True)
@@ -57,4 +58,5 @@ def steady_step(source: Source, request: SteadyRequest, out: Path) -> None:
 
 
 def _audited(task: UserTask, request: SteadyRequest) -> Any:
-    return api.audit(task.model, task.data, {"attention": "attention"}, request.k, n=request.rows, seed=task.seed)
+    given = {"attention": "attention"}
+    return api.audit(task.model, task.data, given, request.k, n=request.rows, seed=task.seed, pool=POOL)
