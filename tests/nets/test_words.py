@@ -172,6 +172,7 @@ def test_only_positions_beyond_every_end_are_cut() -> None:
     assert shown.shape == short.shape
     assert crop(ids, None)[1] is None
     assert crop(ids[:0], None)[0].shape == (0, 0)
+    assert crop(torch.tensor([[4, 0, 6, 0]]), None)[0].tolist() == [[4, 0, 6]]
 
 
 def test_scores_differ_from_word_to_word_and_are_zero_beyond_the_end() -> None:

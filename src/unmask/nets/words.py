@@ -78,7 +78,8 @@ def pool_max(features: Tensor, valid: Tensor) -> Tensor:
 
 def crop(ids: Tensor, kept: Tensor | None) -> tuple[Tensor, Tensor | None]:
     """Without the positions that lie beyond the end of every text; `ids` say where that is, never what is kept."""
-    width = int((ids != END).any(0).sum()) if len(ids) else 0
+    used = (ids != END).any(0).nonzero()
+    width = int(used[-1]) + 1 if len(used) else 0
     return ids[:, :width], None if kept is None else kept[:, :width]
 
 
