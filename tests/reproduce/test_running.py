@@ -229,3 +229,23 @@ def test_points_of_models_from_other_seeds_are_found_again(tmp_path: Path) -> No
     line = {"key": trial.key, "values": {"jsd-seeds": [0.1, 0.0, 0.2]}, "points": [[0.3, 0.1]]}
     running._file(tmp_path, trial).write_text(json.dumps(line) + "\n")
     assert seeds_apart(request) == {"sst2": {trial.row: [[0.3, 0.1]]}}
+
+
+def test_a_row_of_another_table_with_other_metrics_is_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def steadied(trial: Trial, cache: Path) -> dict[str, Any]:
+        asked.append(trial.table.metrics)
+        return {"key": trial.key, "values": {m: [0.5, 0.4, 0.6] for m in trial.table.metrics}, "n": 9}
+
+    monkeypatch.setitem(running.MEASURES, "steady", steadied)
+    one, three = (
+        Request("seat", table=name, dataset="sst2", rows=("seat/rnn",), folder=tmp_path, jobs=1) for name in ("1", "3")
+    )
+    for request in (one, three, one, three):
+        run(request)
+    assert asked == [one.tables()[0].metrics, three.tables()[0].metrics]
+    values = stored(tmp_path, one.trials())[one.trials()[0].key]["values"]
+    assert {"jsd", "jsd-words"} <= set(values)

@@ -112,7 +112,7 @@ def _complete(trial: Trial, done: dict[str, dict[str, Any]], folder: Path) -> bo
     unread = "reading" in trial.metrics and "reading" not in values and trial.row not in CONTROLS
     if unread and not kept_in(trial, folder / ".models").exists():
         return False
-    return all(m in values for m in trial.metrics if m in COSTLY)
+    return all(m in values for m in trial.metrics if m in COSTLY or trial.table.kind == "steady")
 
 
 def _unique(trials: Iterable[Trial]) -> list[Trial]:

@@ -31,6 +31,7 @@ from unmask.types import Dataset, Split
 __all__ = ["f1", "steadied", "swapped"]
 
 RADIUS = 0.05  # of changes of word vectors
+TOP = 7  # words of which overlap is counted, as published
 AGAIN = 2  # further models that attention is compared with, each from a seed of its own
 POINTS = 300  # rows that are drawn, at most
 CHECKS = ("comprehensiveness", "sufficiency", "sensitivity")
@@ -118,7 +119,7 @@ def _trained(trial: Trial, seed: int) -> tuple[_Look, _Look, dict[str, Any]]:
 def _shares(look: _Look, old: _Look) -> dict[str, Tensor]:
     w = look.seen[1]
     return {
-        "overlap": distances.overlap(old.seen[1], w, 7, look.valid),
+        "overlap": distances.overlap(old.seen[1], w, TOP, look.valid),
         "entropy": distances.entropy(w, look.valid),
     }
 
@@ -170,8 +171,8 @@ def swapped(module: nn.Module, x: Tensor, valid: Tensor, seed: int) -> Tensor:
 
 
 def _audited(look: _Look, old: _Look) -> dict[str, Tensor]:
-    attention = make("attention", 7, "pad").fit(look.model, look.data)
-    settings = Settings(k=7, n=len(look.data.test), removal="pad", seed=look.seed)
+    attention = make("attention", TOP, "pad").fit(look.model, look.data)
+    settings = Settings(k=TOP, n=len(look.data.test), removal="pad", seed=look.seed)
     case = assemble(look.model, look.data, {"it": attention}, settings)
     subject = next(s for s in case.subjects if s.name == "it")
     return {name: function_of(name)(case, subject).values for name in CHECKS}
