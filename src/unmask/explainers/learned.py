@@ -97,11 +97,11 @@ def check(explainer: Any) -> None:
         raise InputError(f"cure must be None or one of {', '.join(CURES)}, got {explainer.cure!r}")
 
 
-def networks(explainer: Any, task: Task, context: int = 0) -> tuple[nn.Module, nn.Module]:
+def networks(explainer: Any, task: Task, context: int = 0, lively: bool = False) -> tuple[nn.Module, nn.Module]:
     """Selector and approximator of the default architecture, their weights drawn from the recipe's seed."""
     seed, fed = seeds.derive(explainer.recipe.seed, "selector"), explainer.feedback * len(task.classes)
     way: Any = getattr(explainer, "activation", "relu")
-    selector = nets.selector(task.reader, activation=way, feedback=fed, context=context, seed=seed)
+    selector = nets.selector(task.reader, activation=way, feedback=fed, context=context, lively=lively, seed=seed)
     return placed(explainer, selector), placed(explainer, reader_net(explainer, task, "approximator", context))
 
 

@@ -68,7 +68,7 @@ class MEED:
             raise InputError(f"weights must not be negative, got {self.weight} and {self.prior_weight}")
 
     def build(self, task: Task) -> None:
-        self.selector_, self.approximator_ = learned.networks(self, task)
+        self.selector_, self.approximator_ = learned.networks(self, task, lively=True)
         self.rest_ = learned.placed(self, learned.reader_net(self, task, "rest"))
 
     def fit(self, model: Any, data: Dataset) -> MEED:

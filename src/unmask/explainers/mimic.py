@@ -72,7 +72,7 @@ class Mimic:
             )
 
     def build(self, task: Task) -> None:
-        self.selector_, self.approximator_ = learned.networks(self, task, context=CONTEXT)
+        self.selector_, self.approximator_ = learned.networks(self, task, context=CONTEXT, lively=True)
 
     def fit(self, model: Any, data: Dataset) -> Mimic:
         self._lesson = learned.lesson(self, model, data)

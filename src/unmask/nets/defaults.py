@@ -54,12 +54,14 @@ def selector(
     feedback: int = 0,
     outputs: int = 1,
     context: int = 0,
+    lively: bool = False,
     seed: int = 0,
 ) -> nn.Module:
     """A network `net(x, kept, answer) -> (n, d)` that gives each unit a score, its weights drawn from `seed`.
 
     With `feedback` classes it also reads the model's answer (n, feedback); with more than one of `outputs` the scores
-    are (n, d, outputs). `context` lets the one for images see all of the image; the others do anyway.
+    are (n, d, outputs). `context` lets the one for images see all of the image; the others do anyway. `lively`: the
+    scores of words differ from the start.
     """
     kind = reader.layout.kind
     with seeds.seeded(seed):
@@ -69,5 +71,5 @@ def selector(
         if kind == "image":
             return PixelSelector(reader, feedback=feedback, outputs=outputs, context=context)
         if kind == "words":
-            return WordSelector(reader, feedback=feedback, outputs=outputs)
+            return WordSelector(reader, feedback=feedback, outputs=outputs, lively=lively)
         return SentenceSelector(reader, feedback=feedback, outputs=outputs)

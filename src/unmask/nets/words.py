@@ -171,11 +171,19 @@ class SetHead(nn.Module):
 class WordSelector(nn.Module):
     """L2X's explainer for words: a global branch over the whole text beside a local one, then one score a word.
 
-    Where `feedback`, the model's answer joins the global branch through three dense layers (MEED).
+    Where `feedback`, the model's answer joins the global branch through three dense layers (MEED). With `lively`
+    weights scores differ from word to word from the start.
     """
 
     def __init__(
-        self, reader: Reader, width: int = 50, filters: int = 100, feedback: int = 0, outputs: int = 1
+        self,
+        reader: Reader,
+        width: int = 50,
+        filters: int = 100,
+        feedback: int = 0,
+        outputs: int = 1,
+        *,
+        lively: bool = False,
     ) -> None:
         super().__init__()
         self.reader, self.outputs = reader, outputs
@@ -187,21 +195,21 @@ class WordSelector(nn.Module):
         self.mix = nn.Linear((3 if feedback else 2) * filters, filters)
         self.score = nn.Linear(filters, outputs)
         self.answer = answer_branch(feedback, filters) if feedback else None
-        self.reset_parameters()
+        if lively:
+            self.enliven()
 
-    def reset_parameters(self) -> None:
-        """Weights after He et al. and vectors ten times the usual: scores must differ from word to word at the start.
+    def enliven(self) -> None:
+        """Weights after He et al. and vectors ten times the usual.
 
-        With torch's own weights they differ by a hundredth of the draw's noise, and hundreds of steps pass in which
-        nothing is learned but which way the whole text points.
+        With torch's own weights scores differ by a hundredth of the draw's noise: in long texts hundreds of steps pass
+        before a word is learned. Where a vocabulary is small and seen often, the usual ones generalise better.
         """
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Conv1d):
                 nn.init.kaiming_uniform_(module.weight, nonlinearity="relu")
                 nn.init.zeros_(module.bias)  # type: ignore[arg-type]
-        nn.init.uniform_(self.embedding.table.weight, -0.5, 0.5)
         with torch.no_grad():
-            self.embedding.table.weight[: HIDDEN + 1] = 0.0
+            self.embedding.table.weight.mul_(10.0)
 
     def forward(self, x: Tensor, kept: Tensor | None = None, answer: Tensor | None = None) -> Tensor:
         whole = x.shape[1]
