@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from safetensors.torch import load_file
@@ -20,13 +18,6 @@ from unmask.task import settings_of
 def folder(tmp_path: Path) -> Path:
     fitted("l2x", "words").save(tmp_path / "kept")
     return tmp_path / "kept"
-
-
-def change(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
-    path = folder / "explainer.json"
-    facts = json.loads(path.read_text())
-    edit(facts)
-    path.write_text(json.dumps(facts))
 
 
 def test_only_tensors_and_json_are_written(folder: Path) -> None:

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from unmask.attention.attacks import STEPS, ascend, noise
+from unmask.attention.attacks import STEPS, ascend
+from unmask.models.attending import noise
 from unmask.seeds import generator
 
 SLOPE = torch.randn(4, 6, generator=generator(0))

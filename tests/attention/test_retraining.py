@@ -15,11 +15,12 @@ from torch import Tensor, nn
 from attention.samples import SHORT, K, lessons, model, net, task
 from unmask import distances, seeds
 from unmask.attention import retraining
-from unmask.attention.attacks import ascend, noise
+from unmask.attention.attacks import ascend
 from unmask.attention.lessons import Batch, Lesson
 from unmask.attention.retraining import promises, steadiness
 from unmask.errors import InputError, NotFittedError
 from unmask.models import wrap
+from unmask.models.attending import noise
 from unmask.nets.attention import AttentionNet
 from unmask.nets.vocabulary import HIDDEN
 from unmask.seeds import generator

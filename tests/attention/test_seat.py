@@ -15,12 +15,13 @@ from torch import Tensor
 from attention.samples import SHORT, K, batch, lessons, model, net, task
 from unmask import distances
 from unmask.attention import words
-from unmask.attention.attacks import ascend, noise
+from unmask.attention.attacks import ascend
 from unmask.attention.lessons import Lesson, lesson
 from unmask.attention.retraining import promises
 from unmask.attention.seat import SEAT, topk_loss
 from unmask.errors import InputError, NotFittedError
 from unmask.models import wrap
+from unmask.models.attending import noise
 from unmask.seeds import generator
 from unmask.training import Recipe, soft_cross_entropy
 

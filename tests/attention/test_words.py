@@ -14,10 +14,11 @@ from torch import Tensor, nn
 from attention.samples import SHORT, K, batch, lessons, model, net, task
 from reference import at_vectors
 from unmask.attention import words
-from unmask.attention.attacks import STEPS, noise
+from unmask.attention.attacks import STEPS
 from unmask.attention.lessons import Lesson
 from unmask.attention.words import WordAT, adversarial, attacked, moved, slope
 from unmask.errors import InputError
+from unmask.models.attending import noise
 from unmask.nets.vocabulary import HIDDEN
 from unmask.seeds import generator
 from unmask.training import soft_cross_entropy

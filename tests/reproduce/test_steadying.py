@@ -12,11 +12,12 @@ from sklearn.metrics import f1_score
 
 from attention.samples import task
 from unmask import api, dataset, distances, seeds
+from unmask.audit.looking import swapped
 from unmask.models.attending import embedding_of
 from unmask.reproduce import steadying
 from unmask.reproduce.measuring import Trial
 from unmask.reproduce.seat import TABLES
-from unmask.reproduce.steadying import f1, steadied, swapped
+from unmask.reproduce.steadying import f1, steadied
 from unmask.training import Recipe
 from unmask.types import Dataset
 
@@ -99,7 +100,7 @@ def test_one_word_of_each_row_is_replaced_by_another_of_these_rows() -> None:
     model = steadying._vanilla("", "rnn", "additive", 0, "quick")
     data = corpus()
     x, valid = model.feed(data.test.x), data.layout.valid(data.test.x)
-    other = swapped(model.module, x, valid, 0)
+    other = swapped(embedding_of(model.module).weight.detach(), x, valid, x[valid].unique(), 0)
     assert torch.equal(((other != x) & valid).sum(1), torch.ones(len(x), dtype=torch.long))
     assert not (other != x)[~valid].any()
     vectors = embedding_of(model.module).weight.detach()

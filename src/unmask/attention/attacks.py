@@ -7,15 +7,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-__all__ = ["ascend", "noise"]
+from unmask.models.attending import noise
 
+__all__ = ["ascend"]
 
 STEPS = 10
-
-
-def noise(shape: torch.Size, radius: float, rng: torch.Generator) -> Tensor:
-    """Uniform in [-radius, radius], on the generator's device."""
-    return (2 * torch.rand(shape, generator=rng, device=rng.device) - 1) * radius
 
 
 def ascend(

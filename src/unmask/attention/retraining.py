@@ -14,16 +14,15 @@ from sklearn.metrics import f1_score
 from torch import Tensor
 
 from unmask import devices, distances, progress, seeds
-from unmask.attention.attacks import ascend, noise
+from unmask.attention.attacks import ascend
 from unmask.attention.lessons import Batch, Lesson, Part, lesson, looked, protocol
-from unmask.models.attending import Attentive, Shift, embedding_of
+from unmask.models.attending import RADIUS, Attentive, shaken
 from unmask.task import explained
 from unmask.training import minimize, soft_cross_entropy
 from unmask.types import Dataset, Explanation, Inputs
 
 __all__ = ["explain", "fit", "promises", "steadiness"]
 
-RADIUS = 0.05  # of the noise on word vectors under which attention should stand still
 TOP = 7  # words of which overlap is counted, where the trainer names none
 COST = 0.01  # of F1 that a steadier model may cost
 SHARE = 0.95  # of the rows for which a promise holds
@@ -96,20 +95,15 @@ def explain(trainer: Any, x: Inputs, target: Tensor | None = None) -> Explanatio
 
 
 def steadiness(model: Attentive, part: Part, k: int, seed: int, radius: float = RADIUS) -> dict[str, float]:
-    """F1 (macro), overlap with the old attention, entropy; JSD of attention and TVD of answers under noise on vectors.
-
-    The noise is uniform, one draw, the same for every model that is asked with this seed.
-    """
-    rng = seeds.generator(seeds.derive(seed, "noise on vectors"))
+    """F1 (macro), overlap with the old attention, entropy; JSD of attention and TVD of answers under noise."""
     raw, w = looked(model, part.x)
-    with Shift(embedding_of(model.module), lambda vectors: noise(vectors.shape, radius, rng).to(vectors)):
-        shaken, moved = looked(model, part.x)
+    other, moved = shaken(model, part.x, seed, radius)
     found = {
         "f1": torch.tensor(f1_score(part.y.numpy(), raw.argmax(1).numpy(), average="macro", zero_division=0)),
         "overlap": distances.overlap(part.w, w, k, part.valid),
         "entropy": distances.entropy(w, part.valid),
         "jsd": distances.jsd(w, moved, part.valid),
-        "tvd": distances.tvd(raw.softmax(1), shaken.softmax(1)),
+        "tvd": distances.tvd(raw.softmax(1), other.softmax(1)),
     }
     return {name: float(f"{float(value.float().mean()):.6g}") for name, value in found.items()}
 

@@ -18,10 +18,10 @@ import torch
 from torch import Tensor, nn
 
 from unmask.attention import retraining
-from unmask.attention.attacks import STEPS, noise
+from unmask.attention.attacks import STEPS
 from unmask.attention.lessons import Batch, Lesson
 from unmask.errors import InputError
-from unmask.models.attending import Shift
+from unmask.models.attending import Shift, noise
 from unmask.task import clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset

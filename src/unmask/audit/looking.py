@@ -15,7 +15,7 @@ from unmask.audit.case import Case
 from unmask.data.vectors import nearest
 from unmask.errors import InputError, UnmaskError
 from unmask.masking import subsets
-from unmask.models import Wrapped, shown
+from unmask.models import Wrapped, attending, shown
 from unmask.models.attending import Attentive, Shift, attentive, embedding_of, looked
 from unmask.nets.attention import masked_softmax
 from unmask.types import rows_of
@@ -35,9 +35,9 @@ __all__ = [
     "see",
     "shaken",
     "slopes",
+    "swapped",
 ]
 
-RADIUS = 0.05  # of the noise on word vectors, as SEAT is measured with
 CONSTANTS = 4  # words added to each row, as Bai et al. 2021 have it
 STAND_INS = 8  # words tried in the place of another; attention to the middle one of them counts
 MOST = 50_000  # rows with one unit left out that the model is asked about: a few minutes of a small network
@@ -109,13 +109,7 @@ def shaken(case: Case, s: Seen) -> tuple[Tensor, Tensor]:
     """Answers and attention under uniform noise on word vectors, one draw."""
 
     def make() -> tuple[Tensor, Tensor]:
-        rng = seeds.generator(seeds.derive(case.seed, "noise on vectors"))
-
-        def noise(vectors: Tensor) -> Tensor:
-            return ((2 * torch.rand(vectors.shape, generator=rng) - 1) * RADIUS).to(vectors)
-
-        with Shift(embedding_of(s.model.module), noise):
-            raw, w = looked(s.model, s.x)
+        raw, w = attending.shaken(s.model, s.x, case.seed)
         return s.probabilities(raw), w
 
     return case.once("attention under noise", make)
@@ -124,17 +118,22 @@ def shaken(case: Case, s: Seen) -> tuple[Tensor, Tensor]:
 def replaced(case: Case, s: Seen) -> Tensor:
     """The rows as the model reads them, one word of each replaced by its nearest neighbour in the model's own table.
 
-    Nearest by cosine among the words of the judges' rows, so that no special token comes in.
+    Nearest among the words of the judges' rows, so that no special token comes in.
     """
     table = embedding_of(s.model.module)
     if not isinstance(table, nn.Embedding) or s.x.shape != s.valid.shape:
         raise InputError("words are replaced where a model reads one id for each word through an nn.Embedding")
     others = case.pools["train"].split.x
     known = s.wrapped.feed(others)[case.data.layout.valid(others)].unique()
-    chosen = subsets.uniform(s.valid, 1, seeds.generator(seeds.derive(case.seed, "replaced words"))).to(s.x.device)
-    vectors, x = table.weight.detach(), s.x.clone()
-    x[chosen] = known[nearest(vectors[x[chosen]], vectors[known])]
-    return x
+    return swapped(table.weight.detach(), s.x, s.valid, known, case.seed)
+
+
+def swapped(vectors: Tensor, x: Tensor, valid: Tensor, known: Tensor, seed: int) -> Tensor:
+    """Ids `x` in which one word of each row, drawn at random, is replaced by the nearest by cosine of those `known`."""
+    chosen = subsets.uniform(valid, 1, seeds.generator(seeds.derive(seed, "replaced words"))).to(x.device)
+    other = x.clone()
+    other[chosen] = known[nearest(vectors[x[chosen]], vectors[known])]
+    return other
 
 
 def on_constants(case: Case, s: Seen) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from unmask.attention import METHODS as ATTENTION
 from unmask.audit import CHECKS
 from unmask.data import DATASETS
 from unmask.masking import REMOVALS
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 TASKS = {"digits": "images", "reviews": "words", "tumours": "a table"}
-STEADY = ("seat", "word-at", "word-iat", "attention-rp", "attention-at", "attention-iat")
+STEADY = {name: method for name, method in ATTENTION.items() if name != "attention"}
 SPLITS = ("train", "validation", "test")
 OUTPUTS = ("logits", "probabilities")
 TAKES = ("array", "frame", "text")

@@ -15,10 +15,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from unmask import seeds
 from unmask.errors import InputError
 
-__all__ = ["Attentive", "Shift", "attentive", "embedding_of", "looked"]
+__all__ = ["RADIUS", "Attentive", "Shift", "attentive", "embedding_of", "looked", "noise", "shaken"]
 
+RADIUS = 0.05  # of the noise on word vectors under which attention should stand still
 EXACT = 1e-6  # how near the answer must be when a module's own weights are put back
 
 
@@ -196,3 +198,15 @@ class Shift:
             self.delta = torch.zeros_like(vectors).requires_grad_()
             return vectors + self.delta
         return vectors + (self.by(vectors) if callable(self.by) else self.by)
+
+
+def noise(shape: torch.Size, radius: float, rng: torch.Generator) -> Tensor:
+    """Uniform in [-radius, radius], on the generator's device."""
+    return (2 * torch.rand(shape, generator=rng, device=rng.device) - 1) * radius
+
+
+def shaken(model: Attentive, x: Tensor, seed: int, radius: float = RADIUS) -> tuple[Tensor, Tensor]:
+    """Raw answers and weights under uniform noise on word vectors: one draw, alike for every model with this seed."""
+    rng = seeds.generator(seeds.derive(seed, "noise on vectors"))
+    with Shift(embedding_of(model.module), lambda vectors: noise(vectors.shape, radius, rng).to(vectors)):
+        return looked(model, x)

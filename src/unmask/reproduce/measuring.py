@@ -26,7 +26,7 @@ from unmask.reproduce.references import RECIPES, SIZES, reference
 from unmask.reproduce.tables import CONTROLS, REVIEWS, STEADY_ROWS, VANILLA, Scale, Table, made
 from unmask.types import Dataset, Explanation, Split
 
-__all__ = ["COSTLY", "Trial", "audited", "kept_in", "measure", "percent"]
+__all__ = ["COSTLY", "Trial", "audited", "kept_in", "measure", "percent", "some"]
 
 SLOW = ("lime", "kernel-shap", "infd", "smoothgrad", "occlusion")  # ask the model about each row many times
 SLOW_ROWS = 200  # test rows for those
@@ -116,7 +116,7 @@ def kept_in(trial: Trial, cache: Path) -> Path:
 
 def _cheap(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict[str, list[float]]:
     """FS-M, FU-M (with FS-M by class) and the approximator's agreement, on all test rows."""
-    test = _some(data.test, SLOW_ROWS, trial.seed) if trial.row in SLOW else data.test
+    test = some(data.test, SLOW_ROWS, trial.seed, "slow rows") if trial.row in SLOW else data.test
     removal = make_removal(trial.table.removal, data)
     e: Explanation = explainer.explain(test.x)
     target = model(test.x).argmax(1)
@@ -147,8 +147,9 @@ def _costly(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict
     return found
 
 
-def _some(split: Split, n: int, seed: int) -> Split:
-    rng = seeds.generator(seeds.derive(seed, "slow rows"))
+def some(split: Split, n: int, seed: int, what: str) -> Split:
+    """At most n rows of a split, drawn by the seed and what they are for, in their order."""
+    rng = seeds.generator(seeds.derive(seed, what))
     return split.rows(torch.randperm(len(split), generator=rng)[:n].sort().values)
 
 

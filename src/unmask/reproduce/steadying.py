@@ -13,24 +13,22 @@ import torch
 from torch import Tensor, nn
 
 from unmask import api, distances, seeds
-from unmask.attention.attacks import ascend, noise
+from unmask.attention.attacks import ascend
 from unmask.audit import function_of
+from unmask.audit.looking import swapped
 from unmask.audit.statistics import Bootstrap
 from unmask.audit.subjects import Settings, assemble
 from unmask.data import load
-from unmask.data.vectors import nearest
-from unmask.masking import subsets
 from unmask.methods import make
 from unmask.models import Wrapped
-from unmask.models.attending import Attentive, Shift, attentive, embedding_of, looked
-from unmask.reproduce.measuring import Trial, percent
+from unmask.models.attending import RADIUS, Attentive, Shift, attentive, embedding_of, looked, shaken
+from unmask.reproduce.measuring import Trial, percent, some
 from unmask.reproduce.tables import STEADY_ROWS, VANILLA, Scale, made
 from unmask.training import soft_cross_entropy
-from unmask.types import Dataset, Split
+from unmask.types import Dataset
 
-__all__ = ["f1", "steadied", "swapped"]
+__all__ = ["f1", "steadied"]
 
-RADIUS = 0.05  # of changes of word vectors
 TOP = 7  # words of which overlap is counted, as published
 AGAIN = 2  # further models that attention is compared with, each from a seed of its own
 POINTS = 300  # rows that are drawn, at most
@@ -64,11 +62,6 @@ class _Look:
         raw, w = looked(self.attention, self.x)
         return raw.softmax(1), w
 
-    def moved(self, by: Callable[[Tensor], Tensor] | Tensor) -> tuple[Tensor, Tensor]:
-        with Shift(embedding_of(self.attention.module), by):
-            raw, w = looked(self.attention, self.x)
-        return raw.softmax(1), w
-
 
 def steadied(trial: Trial, cache: Path) -> dict[str, Any]:
     """Each metric of the table with its interval over test rows: F1, overlap and entropy in per cent, others as is."""
@@ -81,8 +74,8 @@ def steadied(trial: Trial, cache: Path) -> dict[str, Any]:
     for name, found in _shares(look, old).items():
         if name in wanted:
             values[name] = percent(found, trial.seed)
-    for group in (_shaken, _hit, _reworded, _audited):
-        if set(wanted) & set(NAMES[group]):
+    for group, names in GROUPS.items():
+        if set(wanted) & set(names):
             values |= {name: _interval(v, trial.seed) for name, v in group(look, old).items() if name in wanted}
     if "jsd-seeds" in wanted:
         apart = _apart(trial, look)
@@ -126,8 +119,8 @@ def _shares(look: _Look, old: _Look) -> dict[str, Tensor]:
 
 def _shaken(look: _Look, old: _Look) -> dict[str, Tensor]:
     """Under uniform noise on word vectors, the same for every row of a table."""
-    rng = seeds.generator(seeds.derive(look.seed, "noise on vectors"))
-    (p, w), (q, v) = look.seen, look.moved(lambda vectors: noise(vectors.shape, RADIUS, rng).to(vectors))
+    (p, w), (raw, v) = look.seen, shaken(look.attention, look.x, look.seed)
+    q = raw.softmax(1)
     found = {"jsd": distances.jsd(w, v, look.valid), "tvd": distances.tvd(p, q)}
     if p.shape[1] == 2:
         found |= {f"tvd-{form}": distances.tvd_legacy(p, q, form) for form in ("batch-sum", "bce")}
@@ -154,20 +147,12 @@ def _hit(look: _Look, old: _Look) -> dict[str, Tensor]:
 
 def _reworded(look: _Look, old: _Look) -> dict[str, Tensor]:
     """With one word replaced, the same for every row of a table: neighbours are those of the vanilla model."""
-    raw, v = looked(look.attention, swapped(old.attention.module, look.x, look.valid, look.seed))
+    table = embedding_of(old.attention.module)
+    assert isinstance(table, nn.Embedding)
+    known = look.x[look.valid].unique()
+    raw, v = looked(look.attention, swapped(table.weight.detach(), look.x, look.valid, known, look.seed))
     p, w = look.seen
     return {"jsd-words": distances.jsd(w, v, look.valid), "tvd-words": distances.tvd(p, raw.softmax(1))}
-
-
-def swapped(module: nn.Module, x: Tensor, valid: Tensor, seed: int) -> Tensor:
-    """Ids in which one word of each row, drawn at random, is replaced by the nearest one of these rows."""
-    table = embedding_of(module)
-    assert isinstance(table, nn.Embedding)
-    vectors, known = table.weight.detach(), x[valid].unique()
-    chosen = subsets.uniform(valid, 1, seeds.generator(seeds.derive(seed, "replaced words")))
-    other = x.clone()
-    other[chosen] = known[nearest(vectors[x[chosen]], vectors[known])]
-    return other
 
 
 def _audited(look: _Look, old: _Look) -> dict[str, Tensor]:
@@ -178,7 +163,7 @@ def _audited(look: _Look, old: _Look) -> dict[str, Tensor]:
     return {name: function_of(name)(case, subject).values for name in CHECKS}
 
 
-NAMES: dict[Callable[[_Look, _Look], dict[str, Tensor]], tuple[str, ...]] = {
+GROUPS: dict[Callable[[_Look, _Look], dict[str, Tensor]], tuple[str, ...]] = {
     _shaken: ("jsd", "tvd", "tvd-batch-sum", "tvd-bce"),
     _hit: ("jsd-attacked", "tvd-attacked"),
     _reworded: ("jsd-words", "tvd-words"),
@@ -215,11 +200,7 @@ def _rows(dataset: str, scale: Scale) -> Dataset:
     """The same rows for every seed: what differs are the models."""
     data, (learned, tested) = load(dataset, seed=0), STEADY_ROWS[scale]
 
-    def some(split: Split, n: int, what: str) -> Split:
-        order = torch.randperm(len(split), generator=seeds.generator(seeds.derive(0, what)))
-        return split.rows(order[:n].sort().values)
-
-    return replace(data, train=some(data.train, learned, "train"), test=some(data.test, tested, "test"))
+    return replace(data, train=some(data.train, learned, 0, "train"), test=some(data.test, tested, 0, "test"))
 
 
 @lru_cache(maxsize=6)
