@@ -119,6 +119,41 @@ def test_one_word_of_each_row_becomes_its_nearest_neighbour():
         at.replaced(case, replace(s, x=s.x[..., None]))
 
 
+WORDS = ["good", "great", "bad", "awful", "film", "movie", "run", "walk", "zzyx"]
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_as_many_words_as_wished_are_replaced_by_those_that_are_alike(n):
+    vectors = torch.randn(len(WORDS), 4, generator=seeds.generator(0))
+    x = torch.randint(len(WORDS), (60, 6), generator=seeds.generator(1))
+    known = torch.arange(len(WORDS))
+    free = at.swapped(vectors, x, torch.ones_like(x, dtype=torch.bool), known, 5, n)
+    assert ((free != x).sum(1) == n).all()
+    spelling = dict(enumerate(WORDS))
+    found = at.swapped(vectors, x, torch.ones_like(x, dtype=torch.bool), known, 5, n, spelling)
+    pairs = {
+        (spelling[a], spelling[b]) for a, b in zip(x[found != x].tolist(), found[found != x].tolist(), strict=True)
+    }
+    assert pairs <= {("good", "great"), ("great", "good"), ("bad", "awful"), ("awful", "bad"), ("film", "movie")} | {
+        ("movie", "film"),
+        ("run", "walk"),
+        ("walk", "run"),
+    }
+    assert {a for a, _ in pairs} == set(WORDS) - {"zzyx"}  # unknown to the lexicon: it stays
+
+
+def test_words_are_spelled_as_the_rows_spell_them(monkeypatch):
+    case = drawn()
+    s, seen = at.see(case), []
+    monkeypatch.setattr(at, "alike", lambda a, b: seen.append((a, b)) or torch.ones(len(a), len(b), dtype=torch.bool))
+    assert torch.equal(at.replaced(case, s, synonyms=True), at.replaced(case, s))
+    (old, known), *_ = seen
+    ids = case.model.module.reader.vocabulary.ids
+    assert len(old) == len(s.x)
+    assert sorted(known, key=lambda w: ids[w]) == known
+    assert set(known) == {w for row in case.data.train.x for w in row}
+
+
 def test_constants_draw_their_even_share_of_even_attention_and_little_of_an_honest_one():
     case = looking("even")
     share = at.on_constants(case, at.see(case))

@@ -84,8 +84,21 @@ def slow_nearest(row: Tensor, among: Tensor) -> int:
 def test_the_nearest_is_the_one_with_the_highest_cosine_but_itself(batch: int) -> None:
     among = torch.randn(30, 5, generator=generator(0)) * torch.rand(30, 1, generator=generator(1))
     asked = torch.cat([among[:10], torch.randn(7, 5, generator=generator(2))])
-    assert nearest(asked, among, batch).tolist() == [slow_nearest(row, among) for row in asked]
-    assert all(int(found) != i for i, found in enumerate(nearest(among, among, batch)))
+    assert nearest(asked, among, batch=batch).tolist() == [slow_nearest(row, among) for row in asked]
+    assert all(int(found) != i for i, found in enumerate(nearest(among, among, batch=batch)))
+
+
+@pytest.mark.parametrize("batch", [3, 1024])
+def test_only_those_allowed_are_near(batch: int) -> None:
+    among, rng = torch.randn(12, 5, generator=generator(0)), generator(1)
+    allowed = torch.rand(12, 12, generator=rng) < 0.4
+    allowed[4] = False
+    allowed[5] = torch.arange(12) == 5  # itself alone
+    found = nearest(among, among, allowed, batch)
+    assert found[[4, 5]].tolist() == [-1, -1]
+    for i, j in enumerate(found.tolist()):
+        others = [m for m in range(12) if allowed[i, m] and m != i]
+        assert j == (max(others, key=lambda m: float(torch.cosine_similarity(among[i], among[m], 0))) if others else -1)
 
 
 def test_no_vectors_have_no_nearest() -> None:

@@ -193,6 +193,14 @@ CHECKS: dict[str, Check] = {
         "Hu et al. 2023",
         attention=True,
     ),
+    "attention-jsd-synonyms": Check(
+        "attention:jsd_synonyms",
+        "stability",
+        "lower",
+        "The same, but the neighbour is of the same part of speech and not of the opposite polarity (unmask[words]).",
+        attention=True,
+        costly=True,
+    ),
     "attention-entropy": Check(
         "attention:entropy",
         "stability",

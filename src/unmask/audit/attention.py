@@ -81,6 +81,15 @@ def jsd_words(case: Case, subject: Subject) -> Values:
     return _about(case, subject, own, _elsewhere(case))
 
 
+def jsd_synonyms(case: Case, subject: Subject) -> Values:
+    """As `jsd_words`, but a word is replaced only by one of its part of speech and not of opposite polarity."""
+
+    def own(s: Seen) -> Tensor:
+        return distances.jsd(s.w, looked(s.model, replaced(case, s, synonyms=True))[1], s.valid)
+
+    return _about(case, subject, own, _elsewhere(case))
+
+
 def entropy(case: Case, subject: Subject) -> Values:
     """Entropy of attention over that of equal weights: 1 tells nothing, 0 is all on one word."""
     return _about(case, subject, lambda s: distances.entropy(s.w, s.valid), lambda s: torch.ones(len(s.w)))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from unmask import distances, seeds
 from unmask.audit.case import Case
+from unmask.data.lexicon import alike
 from unmask.data.vectors import nearest
 from unmask.errors import InputError, UnmaskError
 from unmask.masking import subsets
@@ -115,24 +118,52 @@ def shaken(case: Case, s: Seen) -> tuple[Tensor, Tensor]:
     return case.once("attention under noise", make)
 
 
-def replaced(case: Case, s: Seen) -> Tensor:
+def replaced(case: Case, s: Seen, synonyms: bool = False) -> Tensor:
     """The rows as the model reads them, one word of each replaced by its nearest neighbour in the model's own table.
 
-    Nearest among the words of the judges' rows, so that no special token comes in.
+    Nearest among the words of the judges' rows, so that no special token comes in. With `synonyms`, only words of the
+    same part of speech and not of the opposite polarity replace each other; a word without any stays.
     """
     table = embedding_of(s.model.module)
     if not isinstance(table, nn.Embedding) or s.x.shape != s.valid.shape:
         raise InputError("words are replaced where a model reads one id for each word through an nn.Embedding")
     others = case.pools["train"].split.x
-    known = s.wrapped.feed(others)[case.data.layout.valid(others)].unique()
-    return swapped(table.weight.detach(), s.x, s.valid, known, case.seed)
+    valid = case.data.layout.valid(others)
+    known, first = np.unique(s.wrapped.feed(others)[valid].cpu().numpy(), return_index=True)
+    vectors, ids = table.weight.detach(), torch.from_numpy(known).to(s.x.device)
+    if not synonyms:
+        return swapped(vectors, s.x, s.valid, ids, case.seed)
+    spelled = [word for row in others for word in row]
+    return swapped(vectors, s.x, s.valid, ids, case.seed, spelling=_spelling(case, s, ids, [spelled[i] for i in first]))
 
 
-def swapped(vectors: Tensor, x: Tensor, valid: Tensor, known: Tensor, seed: int) -> Tensor:
-    """Ids `x` in which one word of each row, drawn at random, is replaced by the nearest by cosine of those `known`."""
-    chosen = subsets.uniform(valid, 1, seeds.generator(seeds.derive(seed, "replaced words"))).to(x.device)
+def _spelling(case: Case, s: Seen, known: Tensor, words: list[str]) -> dict[int, str]:
+    """How the ids of the audited rows and those `known` are spelled; one that stands for many words is spelled once."""
+    audited = zip(s.x[s.valid].tolist(), (word for row in case.x for word in row), strict=True)
+    return {**dict(audited), **dict(zip(known.tolist(), words, strict=True))}
+
+
+def swapped(
+    vectors: Tensor,
+    x: Tensor,
+    valid: Tensor,
+    known: Tensor,
+    seed: int,
+    n: int = 1,
+    spelling: Mapping[int, str] | None = None,
+) -> Tensor:
+    """Ids `x` in which `n` words of each row, drawn at random, are replaced by the nearest by cosine of those `known`.
+
+    With `spelling`, of the ids, by the nearest that is alike (`unmask.data.lexicon`); a word without any stays.
+    """
+    chosen = subsets.uniform(valid, n, seeds.generator(seeds.derive(seed, "replaced words"))).to(x.device)
+    old = x[chosen]
+    allowed = None
+    if spelling is not None:
+        allowed = alike(*([spelling[i] for i in ids.tolist()] for ids in (old, known))).to(x.device)
+    at = nearest(vectors[old], vectors[known], allowed)
     other = x.clone()
-    other[chosen] = known[nearest(vectors[x[chosen]], vectors[known])]
+    other[chosen] = known[at].where(at >= 0, old)
     return other
 
 

@@ -36,17 +36,24 @@ def known(words: Sequence[str]) -> Tensor:
     return _rows(tuple(words)) >= 0
 
 
-def nearest(vectors: Tensor, among: Tensor, batch: int = 1024) -> Tensor:
+def nearest(vectors: Tensor, among: Tensor, allowed: Tensor | None = None, batch: int = 1024) -> Tensor:
     """For each row of `vectors` the number of the row of `among` with the highest cosine, itself left out.
 
-    A row of `among` that is equal to the vector counts as itself.
+    A row of `among` that is equal to the vector counts as itself. Of those `allowed`, (vectors, among), where given;
+    -1 where there is none.
     """
     pool = torch.nn.functional.normalize(among, dim=1)
-    found = []
-    for part in torch.nn.functional.normalize(vectors, dim=1).split(batch):
+    parts = torch.nn.functional.normalize(vectors, dim=1).split(batch)
+    barred = [None] * len(parts) if allowed is None else (~allowed).split(batch)
+    found = [torch.empty(0, dtype=torch.long, device=vectors.device)]
+    for part, never in zip(parts, barred, strict=True):
         cosine = part @ pool.T
-        found.append(cosine.masked_fill(cosine > 1 - 1e-5, -2.0).argmax(1))
-    return torch.cat(found) if found else torch.empty(0, dtype=torch.long)
+        cosine[cosine > 1 - 1e-5] = -2.0
+        if never is not None:
+            cosine[never] = -2.0
+        best, at = cosine.max(1)
+        found.append(at.where(best > -2.0, -1))
+    return torch.cat(found)
 
 
 def _folder() -> Path:
