@@ -188,6 +188,7 @@ class WordSelector(nn.Module):
         super().__init__()
         self.reader, self.outputs = reader, outputs
         self.embedding = WordEmbedding(reader, width, sees_mask=True)
+        self.blur = nn.Dropout(0.3 if lively else 0.0)  # large vectors know the training texts by heart
         self.first = nn.Conv1d(width, filters, 3, padding=1)
         self.overall = nn.Sequential(nn.Linear(filters, filters), nn.ReLU())
         self.local = nn.ModuleList(nn.Conv1d(filters, filters, 3, padding=1) for _ in range(2))
@@ -215,7 +216,7 @@ class WordSelector(nn.Module):
         whole = x.shape[1]
         x, kept = crop(x, kept)
         valid = (x != END)[..., None]
-        h = convolve(self.first, self.embedding(x, kept)) * valid
+        h = convolve(self.first, self.blur(self.embedding(x, kept))) * valid
         overall = self.overall(pool_max(h, x != END))
         if self.answer is not None:
             overall = torch.cat([overall, self.answer(answer)], -1)
