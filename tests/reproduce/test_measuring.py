@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ import torch
 
 from unmask.methods import make
 from unmask.models import shown
+from unmask.reproduce import measuring
 from unmask.reproduce.measuring import Trial, audited, kept_in, measure
 from unmask.reproduce.references import reference
 from unmask.reproduce.tables import Table
+from unmask.training import Recipe
 
 DIGITS = Table(
     "t",
@@ -50,6 +53,18 @@ def test_a_row_is_measured_by_the_definitions(tmp_path: Path) -> None:
     whole = sum(v * n for v, n in zip(by_class, counts, strict=True)) / sum(counts)
     assert whole == pytest.approx(found["values"]["fs-m"][0], abs=0.02)
     assert 0 <= found["values"]["fs-a"][0] <= 100
+
+
+@pytest.mark.slow
+def test_what_was_fitted_is_not_fitted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = replace(DIGITS, metrics=("fs-m", "fu-m", "approximator"))
+    monkeypatch.setattr(measuring, "made", lambda row, *_: (row, {"recipe": Recipe(epochs=2)}))
+    first = measure(Trial(table, "l2x", 0, "default"), tmp_path)
+    monkeypatch.setattr(measuring, "_fitted", None)  # nothing can be
+    again = measure(Trial(table, "l2x", 0, "default"), tmp_path)
+    assert again["values"] == first["values"]
+    assert {"readings", "curve", "seconds"} <= set(first) - set(again)
+    assert len(first["curve"]) == 2
 
 
 @pytest.mark.slow

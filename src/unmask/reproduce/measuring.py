@@ -63,28 +63,30 @@ class Trial:
 
 
 def measure(trial: Trial, cache: Path) -> dict[str, Any]:
-    """Value and interval of each metric in per cent, how the fit went, and seconds."""
+    """Value and interval of each metric in per cent; how the fit went and seconds, unless it was fitted before."""
     started = time.perf_counter()
-    table, ref = trial.table, reference(trial.table, trial.seed, trial.scale, cache)
-    data, model = ref.data, ref.model
-    method, settings = made(trial.row, table, trial.scale, trial.seed)
-    if method == "auto":
-        explainer = api.fit(model, data, table.k, method="auto", removal=table.removal, seed=trial.seed)
+    ref = reference(trial.table, trial.seed, trial.scale, cache)
+    data, model, kept = ref.data, ref.model, kept_in(trial, cache)
+    found: dict[str, Any] = {"key": trial.key, "model accuracy": model.details.get("test accuracy")}
+    if kept.exists():
+        explainer: Any = load_explainer(kept, model=model)
     else:
-        explainer = seeded(make(method, table.k, table.removal, settings), trial.seed).fit(model, data)
-    if "reading" in table.metrics and trial.row not in CONTROLS:
-        explainer.save(kept_in(trial, cache))
-    fitted = time.perf_counter() - started
+        explainer = _fitted(trial, data, model)
+        if trial.row not in CONTROLS:
+            explainer.save(kept)
+        found["readings"] = getattr(explainer, "readings_", {})
+        found["curve"] = [round(100 * epoch["fs-m"], 2) for epoch in getattr(explainer, "curve_", ())]
+        found["seconds"] = {"fit": round(time.perf_counter() - started, 1)}
     values = {**_cheap(trial, data, model, explainer), **_costly(trial, data, model, explainer)}
-    return {
-        "key": trial.key,
-        "values": values,
-        "readings": getattr(explainer, "readings_", {}),
-        "curve": [round(100 * found["fs-m"], 2) for found in getattr(explainer, "curve_", ())],
-        "n": SLOW_ROWS if trial.row in SLOW else len(data.test),
-        "model accuracy": model.details.get("test accuracy"),
-        "seconds": {"fit": round(fitted, 1), "all": round(time.perf_counter() - started, 1)},
-    }
+    return {**found, "values": values, "n": SLOW_ROWS if trial.row in SLOW else len(data.test)}
+
+
+def _fitted(trial: Trial, data: Dataset, model: Wrapped) -> Any:
+    method, settings = made(trial.row, trial.table, trial.scale, trial.seed)
+    k, removal = trial.table.k, trial.table.removal
+    if method == "auto":
+        return api.fit(model, data, k, method="auto", removal=removal, seed=trial.seed)
+    return seeded(make(method, k, removal, settings), trial.seed).fit(model, data)
 
 
 def audited(
