@@ -5,6 +5,7 @@ Attention vectors have `valid`, which positions are words; the others weigh noth
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import torch
@@ -13,7 +14,18 @@ from torch import Tensor
 from unmask.errors import InputError
 from unmask.masking import subsets
 
-__all__ = ["conicity", "entropy", "jsd", "kl", "overlap", "tvd", "tvd_legacy"]
+__all__ = [
+    "conicity",
+    "entropy",
+    "js_logits",
+    "jsd",
+    "kl",
+    "kl_logits",
+    "overlap",
+    "tvd",
+    "tvd_legacy",
+    "two_way_kl_logits",
+]
 
 
 def tvd(p: Tensor, q: Tensor) -> Tensor:
@@ -46,6 +58,24 @@ def jsd(a: Tensor, b: Tensor, valid: Tensor) -> Tensor:
 def kl(a: Tensor, b: Tensor, valid: Tensor) -> Tensor:
     """(n,) KL(a || b) of two weight vectors in natural units, finite also where b has no weight left."""
     return _kl_terms(a * valid, b * valid).sum(1)
+
+
+def kl_logits(a: Tensor, b: Tensor) -> Tensor:
+    """(n,) KL(p || q) of two answers given as logits."""
+    p, q = a.log_softmax(1), b.log_softmax(1)
+    return (p.exp() * (p - q)).sum(1)
+
+
+def js_logits(a: Tensor, b: Tensor) -> Tensor:
+    """(n,) Jensen-Shannon divergence of two answers given as logits, from 0 to log 2; slopes exist everywhere."""
+    p, q = a.log_softmax(1), b.log_softmax(1)
+    middle = torch.logaddexp(p, q) - math.log(2)
+    return ((p.exp() * (p - middle)).sum(1) + (q.exp() * (q - middle)).sum(1)) / 2
+
+
+def two_way_kl_logits(a: Tensor, b: Tensor) -> Tensor:
+    """(n,) KL(p || q) + KL(q || p) of two answers given as logits."""
+    return kl_logits(a, b) + kl_logits(b, a)
 
 
 def entropy(a: Tensor, valid: Tensor) -> Tensor:

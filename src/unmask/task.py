@@ -17,7 +17,7 @@ from unmask.models import Wrapped, bind
 from unmask.nets import Reader, read
 from unmask.types import Dataset, Explanation, Inputs, Removal
 
-__all__ = ["Task", "as_inputs", "begin", "clone", "explained", "settings_of", "turned"]
+__all__ = ["Task", "as_inputs", "begin", "clone", "explained", "settings_of", "targets", "turned"]
 
 T = TypeVar("T")
 
@@ -127,7 +127,12 @@ def _target(task: Task, x: Inputs, target: Any, answer: Tensor | None, may_be_re
         return answer.argmax(1)
     if target is None:
         return None if task.model is None and may_be_read else task.ready()(x).argmax(1)
-    n, classes, values = len(x), len(task.classes), torch.as_tensor(target)
+    return targets(target, len(x), len(task.classes))
+
+
+def targets(target: Any, n: int, classes: int) -> Tensor:
+    """The classes that a caller asks about, (n,) numbers."""
+    values = torch.as_tensor(target)
     if values.shape != (n,) or values.is_floating_point() or bool(((values < 0) | (values >= classes)).any()):
         got = f"{values.dtype} of shape {tuple(values.shape)}" + (f": {values.tolist()}" if n <= 20 else "")
         raise InputError(f"target must hold {n} class numbers from 0 to {classes - 1}, got {got}")

@@ -1,0 +1,112 @@
+"""A2R, "Understanding Interlocking Dynamics of Cooperative Rationalization", Yu et al. 2021.
+
+One law alpha over units is the attention of a soft predictor f_a, and the law of what the hard one f_r reads:
+
+    f_r:             min  CE(y, f_r(x * z)) + lam JS(f_r, f_a)            z ~ alpha, or its largest units
+    f_a, generator:  min  CE(y, f_a(x, alpha)) + lam JS(f_r, f_a)
+
+Nothing of f_r's reaches the generator but through JS: the soft loss, convex where the hard one is concave, leads it out
+of bad corners. Only f_r answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from unmask import distances, saving, seeds
+from unmask.errors import InputError
+from unmask.nets.bodies import Nets
+from unmask.rationales import answering, choosing, learning
+from unmask.rationales.learning import Batch
+from unmask.rationales.networks import RationaleNet, built
+from unmask.rationales.rnp import USUAL
+from unmask.task import Task, clone
+from unmask.training import Recipe, soft_cross_entropy
+from unmask.types import Dataset
+
+__all__ = ["A2R"]
+
+
+@dataclass
+class A2R:
+    """`k` units of each row, or a share. With `explore` None few units are drawn, explored at 0.2, and words are not:
+    their best are taken, `smooth` neighbours averaged, in at most so many `spans`.
+
+    `anneal` lets lam grow from 0 in so many epochs. `form` "released" is the authors' code: symmetric KL instead of JS,
+    and none of it for the generator.
+    """
+
+    k: int | float = 1
+    lam: float = 1.0
+    explore: float | None = None
+    smooth: int = 1
+    spans: int | None = None
+    anneal: int = 0
+    form: Literal["paper", "released"] = "paper"
+    skew: int = 0
+    nets: Nets = Nets()
+    removal: str | None = None
+    recipe: Recipe = USUAL
+    device: str = "auto"
+    method: ClassVar[str] = "a2r"
+    clone = clone
+    save = saving.save
+    predict, explain, model = answering.predict, answering.explain, answering.model
+
+    def __post_init__(self) -> None:
+        choosing.check(self.k, self.smooth, self.spans)
+        if self.form not in ("paper", "released") or self.lam < 0 or self.anneal < 0:
+            raise InputError(
+                "form must be paper or released, lam and anneal not negative; "
+                f"got {self.form!r}, {self.lam} and {self.anneal}"
+            )
+
+    def build(self, task: Task) -> None:
+        seed = seeds.derive(self.recipe.seed, "rationale")
+        chooser, teller = built(task.reader, len(task.classes), self.nets, seed, attends=True)
+        self.net_ = learning.placed(self, RationaleNet(chooser, teller, learning.budget(self)))
+
+    def fit(self, data: Dataset) -> A2R:
+        lesson = learning.begin(self, data)
+        self._rate = (0.2 if data.kind != "words" else None) if self.explore is None else self.explore
+        self._steps, self._warm = 0, self.anneal * self.recipe.steps(len(lesson.train[0]))
+        self.build(lesson.task)
+        learning.skewed(self, self.net_.teller, lesson)
+        players = {
+            "predictor": (self.net_.teller, self._predicting),
+            "generator": (self.net_.chooser, self._choosing),
+        }
+        learning.learn(self, lesson, players)
+        return self
+
+    def _both(self, batch: Batch, scores: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of f_r on a rationale without slopes, and of f_a."""
+        alpha = choosing.explored(scores, batch.valid, 0.0)
+        with torch.no_grad():
+            if self._rate is None:
+                kept = choosing.best(scores, batch.valid, self.k, self.smooth, self.spans).to(scores)
+            else:
+                kept = choosing.draw(scores, batch.valid, self.k, self._rate, batch.rng).kept
+        return self.net_.teller(batch.x, kept), self.net_.teller.attended(batch.x, alpha)
+
+    def _apart(self, hard: Tensor, soft: Tensor) -> Tensor:
+        lam = self.lam if self._steps >= self._warm else self.lam * self._steps / self._warm
+        between = distances.js_logits if self.form == "paper" else distances.two_way_kl_logits
+        return lam * between(hard, soft)
+
+    def _predicting(self, batch: Batch) -> Tensor:
+        self._steps += 1
+        with torch.no_grad():
+            scores = self.net_.chooser(batch.x)
+        hard, soft = self._both(batch, scores)
+        own = soft_cross_entropy(hard, batch.y) + soft_cross_entropy(soft, batch.y)
+        return (own + self._apart(hard, soft)).mean()
+
+    def _choosing(self, batch: Batch) -> Tensor:
+        hard, soft = self._both(batch, self.net_.chooser(batch.x))
+        loss = soft_cross_entropy(soft, batch.y)
+        return (loss + self._apart(hard.detach(), soft)).mean() if self.form == "paper" else loss.mean()

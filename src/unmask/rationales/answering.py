@@ -1,0 +1,57 @@
+"""What a fitted rationale model does: answer, explain itself, and stand for audit like any other model."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from torch import Tensor
+
+from unmask.errors import NotFittedError
+from unmask.models import Wrapped, wrap
+from unmask.rationales.networks import RationaleNet
+from unmask.task import Task, as_inputs, settings_of, targets
+from unmask.types import Explanation, Inputs
+
+__all__ = ["explain", "model", "predict"]
+
+
+def _fitted(own: Any) -> tuple[RationaleNet, Task]:
+    if getattr(own, "net_", None) is None or getattr(own, "task_", None) is None:
+        raise NotFittedError(f"call fit(data) first: this {type(own).__name__} has learned nothing yet")
+    return own.net_, own.task_
+
+
+def predict(own: Any, x: Inputs) -> Tensor:
+    """(n, classes) probabilities, told from the rationales alone."""
+    net, task = _fitted(own)
+    return net.answers(task.reader.prepare(as_inputs(x, task)))[0].softmax(1)
+
+
+def model(own: Any) -> Wrapped:
+    """The same answers as a model to audit: `audit(rnp.model(), data, {"rnp": rnp})`."""
+    net, task = _fitted(own)
+    return wrap(net, removal=task.removal.name)
+
+
+def explain(own: Any, x: Inputs, target: Tensor | None = None) -> Explanation:
+    """The rationales that the answers were told from; they are the same whatever `target` is named."""
+    net, task = _fitted(own)
+    started = time.perf_counter()
+    x = as_inputs(x, task)
+    logits, scores, amount = net.answers(task.reader.prepare(x))
+    valid, told = task.reader.layout.valid(x), logits.argmax(1)
+    width = valid.shape[1]
+    seconds = time.perf_counter() - started
+    origin = {**settings_of(own), "method": own.method, "seconds": seconds, "removal": task.removal.name}
+    return Explanation(
+        scores=scores[:, :width].masked_fill(~valid, 0.0),
+        kept=(amount[:, :width] > 0) & valid,
+        valid=valid,
+        target=told if target is None else targets(target, len(x), len(task.classes)),
+        origin={**origin, **own.readings_},
+        x=x,
+        layout=task.reader.layout,
+        classes=task.classes,
+        approximated=told,
+    )

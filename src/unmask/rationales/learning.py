@@ -1,0 +1,141 @@
+"""What models that explain themselves share: the rows they learn from, and the loop.
+
+Such a model is a dataclass with `k` (units of each row, or a share), `nets`, `skew`, `recipe` and `device` beside its
+own settings. Fitted by `fit(data)`, it has `net_`, the whole model.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unmask import devices, seeds
+from unmask.data.vectors import glove
+from unmask.errors import InputError
+from unmask.masking import default_removal
+from unmask.masking.removals import make_removal
+from unmask.nets import read
+from unmask.nets.words import WordEmbedding
+from unmask.rationales.choosing import best
+from unmask.rationales.networks import Choose, RationaleNet
+from unmask.task import Task
+from unmask.training import Loss, Recipe, minimize, soft_cross_entropy
+from unmask.types import Dataset, Split
+
+__all__ = ["Batch", "Lesson", "begin", "budget", "gated", "learn", "placed", "reinforced", "skewed"]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Prepared rows and labels to learn from, and those an epoch is chosen on."""
+
+    task: Task
+    train: tuple[Tensor, Tensor, Tensor]  # x, y, valid
+    held: tuple[Tensor, Tensor, Tensor]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some training rows at one step."""
+
+    x: Tensor
+    y: Tensor
+    valid: Tensor
+    rng: torch.Generator
+
+
+def begin(own: Any, data: Dataset) -> Lesson:
+    """Read the rows; a rationale of more units than a row can have is refused."""
+    reader, d = read(data), data.train.valid.shape[1]
+    if isinstance(own.k, int) and own.k > d:
+        raise InputError(f"k must be at most {d} (a row of {data.name} has {d} units), got {own.k}")
+    if own.nets.vectors == "glove" and not data.layout.is_text:
+        raise InputError(f"vectors='glove' is for texts, {data.name} holds rows of kind {data.kind}")
+    removal = make_removal(own.removal or default_removal(data.kind, False), data)
+
+    def part(split: Split) -> tuple[Tensor, Tensor, Tensor]:
+        x = reader.prepare(split.x)
+        return x, torch.as_tensor(split.y), reader.valid(x)
+
+    return Lesson(Task(reader, removal, tuple(data.classes)), part(data.train), part(data.validation))
+
+
+def budget(own: Any) -> Choose:
+    """The best units of the budget, as the model itself and its explanations keep them."""
+    smooth, spans = getattr(own, "smooth", 1), getattr(own, "spans", None)
+    return lambda scores, valid: (scores, best(scores, valid, own.k, smooth, spans))
+
+
+def gated(scores: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
+    """Each unit on its own: those more likely kept than not."""
+    return scores, (scores > 0) & valid
+
+
+def placed(own: Any, net: RationaleNet) -> RationaleNet:
+    """The model on its device, words with the vectors asked for."""
+    for module in net.modules():
+        if isinstance(module, WordEmbedding):
+            if own.nets.vectors == "glove":
+                assert net.reader.vocabulary is not None
+                module.set_vectors(glove(net.reader.vocabulary, own.recipe.seed))
+            module.table.weight.requires_grad_(not own.nets.frozen)
+    return net.to(devices.pick(own.device))
+
+
+def learn(own: Any, lesson: Lesson, players: Mapping[str, tuple[nn.Module, Callable[[Batch], Tensor]]]) -> None:
+    """Step the players on each batch; the epoch with the best accuracy on validation rows is kept."""
+    own.curve_ = []
+
+    def score() -> tuple[float, str]:
+        found = _readings(own.net_, lesson.held)
+        own.curve_.append(found)
+        return found["accuracy"], f"most often chosen: {found['modal']:.0%} at place {found['place']:.0f}"
+
+    def loss_of(loss: Callable[[Batch], Tensor]) -> Loss:
+        return lambda x, y, valid, rng: loss(Batch(x, y, valid, rng))
+
+    losses = {name: (module, loss_of(loss)) for name, (module, loss) in players.items()}
+    history = minimize(losses, lesson.train, own.recipe, score=score, title=f"training {own.method}")
+    own.readings_ = own.curve_[history.best]
+    own.task_ = lesson.task
+
+
+def reinforced(log_prob: Tensor, reward: Tensor, past: deque[float]) -> Tensor:
+    """REINFORCE: rewards above the mean of those `past` (one for each batch) make their draw more likely."""
+    base = sum(past) / len(past)
+    past.append(float(reward.mean()))
+    return -(log_prob * (reward.detach() - base)).mean()
+
+
+def skewed(own: Any, teller: nn.Module, lesson: Lesson) -> None:
+    """Let the teller learn from the first unit alone for `skew` epochs: interlocking, planted (Yu et al. 2021)."""
+    if not own.skew:
+        return
+    x, y, valid = lesson.train
+    first = nn.functional.one_hot(valid.int().argmax(1), valid.shape[1]).float()
+
+    def loss(x: Tensor, y: Tensor, first: Tensor, rng: torch.Generator) -> Tensor:
+        return soft_cross_entropy(teller(x, first), y).mean()
+
+    recipe = Recipe(epochs=own.skew, batch=50, rate=1e-3, seed=seeds.derive(own.recipe.seed, "skew"))
+    minimize({"predictor": (teller, loss)}, (x, y, first), recipe, title="skewing the predictor")
+
+
+def _readings(net: RationaleNet, part: tuple[Tensor, Tensor, Tensor]) -> dict[str, float]:
+    """Accuracy on the rationale, how often the first unit is in it, and the place where most rationales begin."""
+    x, y, valid = part
+    logits, _, amount = net.answers(x)
+    kept, valid = amount > 0, valid.cpu()
+    places = torch.bincount(kept.int().argmax(1)).float() / len(x)
+    return {
+        "accuracy": float((logits.argmax(1) == y).float().mean()),
+        "first": float((kept & (valid.cumsum(1) == 1)).any(1).float().mean()),
+        "modal": float(places.max()),
+        "place": float(places.argmax()) + 1,
+        "kept": float((kept.sum(1) / valid.sum(1).clamp(min=1)).mean()),
+    }

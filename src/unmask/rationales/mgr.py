@@ -1,0 +1,110 @@
+"""MGR, "MGR: Multi-generator Based Rationalization", Liu et al. 2023: several generators, one predictor.
+
+    predictor:    min  sum_i CE(y, f(x * z_i))
+    generator i:  min  CE(y, f(x * z_i)) + excess                          z_i a straight-through Gumbel draw
+
+Generators that start, and learn, differently do not all err the same way: the predictor cannot be locked to one. The
+first of them serves in the end. Generator i learns at 1 + i times the rate, the predictor at one over their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from unmask import saving, seeds
+from unmask.errors import InputError
+from unmask.nets.bodies import Nets
+from unmask.rationales import answering, choosing, learning
+from unmask.rationales.choosing import Drawn
+from unmask.rationales.learning import Batch
+from unmask.rationales.networks import Chooser, RationaleNet, built
+from unmask.rationales.rnp import USUAL
+from unmask.task import Task, clone
+from unmask.training import Recipe, soft_cross_entropy
+from unmask.types import Dataset
+
+__all__ = ["MGR"]
+
+
+@dataclass
+class MGR:
+    """`k` units of each row, or a share; with `free` each unit on its own, the budget and few breaks at weight `lam`.
+    `tau` is the temperature of draws; `skew` as in RNP.
+    """
+
+    k: int | float = 1
+    generators: int = 3
+    tau: float = 1.0
+    free: bool = False
+    lam: float = 10.0
+    skew: int = 0
+    nets: Nets = Nets()
+    removal: str | None = None
+    recipe: Recipe = USUAL
+    device: str = "auto"
+    method: ClassVar[str] = "mgr"
+    clone = clone
+    save = saving.save
+    predict, explain, model = answering.predict, answering.explain, answering.model
+
+    def __post_init__(self) -> None:
+        choosing.check(self.k)
+        if self.generators < 1:
+            raise InputError(f"generators must be at least 1, got {self.generators}")
+
+    def build(self, task: Task) -> None:
+        seed, classes = seeds.derive(self.recipe.seed, "rationale"), len(task.classes)
+        choose = learning.gated if self.free else learning.budget(self)
+        chooser, teller = built(task.reader, classes, self.nets, seed, drops=False)
+        self.net_ = learning.placed(self, RationaleNet(chooser, teller, choose))
+        self._others: list[Chooser] = []
+        for i in range(1, self.generators):
+            other = built(task.reader, classes, self.nets, seeds.derive(seed, "generator", i), drops=False)[0]
+            self._others.append(other)
+            learning.placed(self, RationaleNet(other, teller, choose))
+
+    def fit(self, data: Dataset) -> MGR:
+        lesson = learning.begin(self, data)
+        self.build(lesson.task)
+        learning.skewed(self, self.net_.teller, lesson)
+        choosers = [self.net_.chooser, *self._others]
+        names = [f"generator {i + 1}" for i in range(len(choosers))]
+        players: dict[str, tuple[torch.nn.Module, Callable[[Batch], Tensor]]] = {
+            "predictor": (self.net_.teller, self._predicting)
+        }
+        players |= {name: (chooser, self._choosing(chooser)) for name, chooser in zip(names, choosers, strict=True)}
+        rate = self.recipe.rate_of("generator")
+        rates = {name: rate * (1 + i) for i, name in enumerate(names)}
+        rates["predictor"] = self.recipe.rate_of("predictor") / len(choosers)
+        told, self.recipe = self.recipe, replace(self.recipe, rate=rates)
+        try:
+            learning.learn(self, lesson, players)
+        finally:
+            self.recipe = told
+        del self._others
+        return self
+
+    def _drawn(self, chooser: torch.nn.Module, batch: Batch) -> Drawn:
+        way = choosing.gates if self.free else choosing.draw
+        return way(chooser(batch.x), batch.valid, self.k, 0.0, batch.rng, self.tau)
+
+    def _predicting(self, batch: Batch) -> Tensor:
+        loss = batch.x.new_zeros((), dtype=torch.float32)
+        for chooser in (self.net_.chooser, *self._others):
+            with torch.no_grad():
+                kept = self._drawn(chooser, batch).kept
+            loss = loss + soft_cross_entropy(self.net_.teller(batch.x, kept), batch.y).mean()
+        return loss
+
+    def _choosing(self, chooser: torch.nn.Module) -> Callable[[Batch], Tensor]:
+        def loss(batch: Batch) -> Tensor:
+            drawn = self._drawn(chooser, batch)
+            found = soft_cross_entropy(self.net_.teller(batch.x, drawn.kept), batch.y)
+            return (found + self.lam * drawn.excess).mean()
+
+        return loss

@@ -1,0 +1,103 @@
+"""Who chooses, who tells from what was chosen, and both together as one model: choose, then tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from unmask import seeds
+from unmask.nets import Reader
+from unmask.nets.bodies import Body, Nets, body
+from unmask.training import evaluate
+
+__all__ = ["Choose", "Chooser", "RationaleNet", "Teller", "built"]
+
+Choose = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+class Chooser(nn.Module):
+    """One score for each unit (or several), from its state."""
+
+    def __init__(self, body: Body, outputs: int = 1) -> None:
+        super().__init__()
+        self.body, self.outputs = body, outputs
+        self.score = nn.Linear(body.width, outputs, bias=outputs > 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.score(self.body.states(x))
+        return found[..., 0] if self.outputs == 1 else found
+
+
+class Teller(nn.Module):
+    """Classes from what is kept and nothing else; with `attends`, from all units by weights as well (A2R)."""
+
+    def __init__(self, body: Body, classes: int, attends: bool = False) -> None:
+        super().__init__()
+        self.body = body
+        self.head = nn.Linear(body.width, classes)
+        self.soft = nn.Linear(body.width, classes) if attends else None
+
+    def forward(self, x: Tensor, kept: Tensor) -> Tensor:
+        return self.head(self.body.read(x, kept))  # type: ignore[no-any-return]
+
+    def attended(self, x: Tensor, weights: Tensor) -> Tensor:
+        """The answer to the whole row, its units weighted."""
+        assert self.soft is not None
+        return self.soft((self.body.states(x) * weights[..., None]).sum(1))  # type: ignore[no-any-return]
+
+
+class RationaleNet(nn.Module):
+    """The model that users get: rows in, logits out, told from the rationale alone.
+
+    `choose(what the chooser says, valid)` gives scores of the units and how much of each is kept, (n, d) both.
+    """
+
+    def __init__(self, chooser: Chooser, teller: Teller, choose: Choose) -> None:
+        super().__init__()
+        self.chooser, self.teller, self.choose = chooser, teller, choose
+        self.reader: Reader = teller.body.reader
+
+    def whole(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Logits, scores of the units, and how much of each is kept."""
+        scores, kept = self.choose(self.chooser(x), self.reader.valid(x))
+        kept = kept.to(scores)
+        return self.teller(x, kept), scores, kept
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.whole(x)[0]
+
+    def answers(self, x: Tensor, batch: int = 256) -> tuple[Tensor, Tensor, Tensor]:
+        """The same in evaluation mode, without slopes, batch by batch."""
+        found = evaluate(_Joined(self), x, batch=batch)
+        d = x.shape[1] if self.reader.layout.is_text else self.reader.layout.d
+        logits, scores, kept = found.split([found.shape[1] - 2 * d, d, d], 1)
+        return logits, scores, kept
+
+
+class _Joined(nn.Module):
+    def __init__(self, net: RationaleNet) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat(self.net.whole(x), 1)
+
+
+def built(
+    reader: Reader,
+    classes: int,
+    nets: Nets,
+    seed: int,
+    *,
+    outputs: int = 1,
+    attends: bool = False,
+    shared: bool = False,
+    drops: bool = True,
+) -> tuple[Chooser, Teller]:
+    """A chooser and a teller, each with a body of its own unless `shared`; their weights drawn from the seed."""
+    with seeds.seeded(seed):
+        chooser = Chooser(body(reader, nets, drops), outputs)
+        teller = Teller(chooser.body if shared else body(reader, nets, drops), classes, attends)
+    return chooser, teller

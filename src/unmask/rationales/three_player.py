@@ -1,0 +1,101 @@
+"""3PLAYER, "Rethinking Cooperative Rationalization", Yu et al. 2019: what is left out should tell nothing.
+
+A third player predicts from the complement of the rationale, and the generator is rewarded for beating it:
+
+    predictor:   min  CE(y, f(x * z))
+    complement:  min  CE(y, g(x * (1 - z)))
+    generator:   max  E_z[0.1 a + 1.2 (a - b) - excess]                   a, b: whether f and g are right, 0 or 1
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from unmask import saving, seeds
+from unmask.nets.bodies import Nets
+from unmask.rationales import answering, choosing, learning
+from unmask.rationales.choosing import Drawn
+from unmask.rationales.learning import Batch
+from unmask.rationales.networks import RationaleNet, built
+from unmask.rationales.rnp import REMEMBERED, USUAL
+from unmask.task import Task, clone
+from unmask.training import Recipe, soft_cross_entropy
+from unmask.types import Dataset
+
+__all__ = ["ThreePlayer"]
+
+RIGHT, AHEAD = 0.1, 1.2  # what being right is worth, and being right where the complement is wrong, as published
+
+
+@dataclass
+class ThreePlayer:
+    """`k` units of each row, or a share; with `free` each unit on its own, the budget and few breaks at weight `lam`.
+    Draws explore at rate `explore`; `skew` as in RNP.
+    """
+
+    k: int | float = 1
+    explore: float = 0.05
+    free: bool = False
+    lam: float = 1.0
+    skew: int = 0
+    nets: Nets = Nets()
+    removal: str | None = None
+    recipe: Recipe = USUAL
+    device: str = "auto"
+    method: ClassVar[str] = "three-player"
+    _rewards: deque[float] = field(default_factory=lambda: deque([0.0], REMEMBERED), init=False, repr=False)
+    clone = clone
+    save = saving.save
+    predict, explain, model = answering.predict, answering.explain, answering.model
+
+    def __post_init__(self) -> None:
+        choosing.check(self.k)
+
+    def build(self, task: Task) -> None:
+        seed, classes = seeds.derive(self.recipe.seed, "rationale"), len(task.classes)
+        chooser, teller = built(task.reader, classes, self.nets, seed)
+        choose = learning.gated if self.free else learning.budget(self)
+        self.net_ = learning.placed(self, RationaleNet(chooser, teller, choose))
+        self._rest = built(task.reader, classes, self.nets, seeds.derive(seed, "complement"))[1]
+        learning.placed(self, RationaleNet(chooser, self._rest, choose))
+
+    def fit(self, data: Dataset) -> ThreePlayer:
+        lesson = learning.begin(self, data)
+        self.build(lesson.task)
+        learning.skewed(self, self.net_.teller, lesson)
+        players = {
+            "predictor": (self.net_.teller, self._predicting),
+            "complement": (self._rest, self._opposing),
+            "generator": (self.net_.chooser, self._choosing),
+        }
+        learning.learn(self, lesson, players)
+        del self._rest
+        return self
+
+    def _drawn(self, batch: Batch) -> Drawn:
+        way = choosing.gates if self.free else choosing.draw
+        return way(self.net_.chooser(batch.x), batch.valid, self.k, self.explore, batch.rng)
+
+    def _predicting(self, batch: Batch) -> Tensor:
+        with torch.no_grad():
+            kept = self._drawn(batch).kept
+        return soft_cross_entropy(self.net_.teller(batch.x, kept), batch.y).mean()
+
+    def _opposing(self, batch: Batch) -> Tensor:
+        with torch.no_grad():
+            kept = self._drawn(batch).kept
+        return soft_cross_entropy(self._rest(batch.x, batch.valid.to(kept) - kept), batch.y).mean()
+
+    def _choosing(self, batch: Batch) -> Tensor:
+        drawn = self._drawn(batch)
+        with torch.no_grad():
+            kept = drawn.kept.detach()
+            right = (self.net_.teller(batch.x, kept).argmax(1) == batch.y).float()
+            left = (self._rest(batch.x, batch.valid.to(kept) - kept).argmax(1) == batch.y).float()
+            reward = RIGHT * right + AHEAD * (right - left) - self.lam * drawn.excess
+        return learning.reinforced(drawn.log_prob, reward, self._rewards)
