@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unmask.api import audit, explainer, fit, load_explainer, train_attention, train_model
+    from unmask.api import audit, explainer, fit, load_explainer, rationalize, train_attention, train_model
     from unmask.attention.perturbed import AttentionAT
     from unmask.attention.plain import Attention
     from unmask.attention.seat import SEAT
@@ -33,18 +33,31 @@ if TYPE_CHECKING:
     from unmask.explainers.smoothgrad import SmoothGrad
     from unmask.explainers.vibi import VIBI
     from unmask.models import wrap
+    from unmask.nets.bodies import Nets
+    from unmask.rationales.a2r import A2R
+    from unmask.rationales.fr import FR
+    from unmask.rationales.hardkuma import HardKuma
+    from unmask.rationales.mcd import MCD
+    from unmask.rationales.mgr import MGR
+    from unmask.rationales.rnp import RNP
+    from unmask.rationales.three_player import ThreePlayer
     from unmask.report import Report, side_by_side
     from unmask.study import export_study, score_study
     from unmask.training import Recipe
     from unmask.types import Dataset, Explanation
 
 __all__ = [
+    "A2R",
+    "FR",
     "INFD",
     "INVASE",
     "L2X",
     "LIME",
+    "MCD",
     "MEED",
+    "MGR",
     "REALX",
+    "RNP",
     "SEAT",
     "VIBI",
     "Attention",
@@ -55,16 +68,19 @@ __all__ = [
     "FastSHAP",
     "Gradient",
     "GradientXInput",
+    "HardKuma",
     "InputError",
     "IntegratedGradients",
     "KernelSHAP",
     "Mimic",
+    "Nets",
     "NotFittedError",
     "Occlusion",
     "Recipe",
     "Report",
     "Sequential",
     "SmoothGrad",
+    "ThreePlayer",
     "TrainingError",
     "UnmaskError",
     "WordAT",
@@ -76,6 +92,7 @@ __all__ = [
     "load",
     "load_explainer",
     "plant",
+    "rationalize",
     "score_study",
     "side_by_side",
     "train_attention",
@@ -84,7 +101,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "unmask.api": ("audit", "explainer", "fit", "load_explainer", "train_attention", "train_model"),
+    "unmask.api": ("audit", "explainer", "fit", "load_explainer", "rationalize", "train_attention", "train_model"),
     "unmask.attention.perturbed": ("AttentionAT",),
     "unmask.attention.plain": ("Attention",),
     "unmask.attention.seat": ("SEAT",),
@@ -108,6 +125,14 @@ _HOMES = {
     "unmask.explainers.smoothgrad": ("SmoothGrad",),
     "unmask.explainers.vibi": ("VIBI",),
     "unmask.models": ("wrap",),
+    "unmask.nets.bodies": ("Nets",),
+    "unmask.rationales.a2r": ("A2R",),
+    "unmask.rationales.fr": ("FR",),
+    "unmask.rationales.hardkuma": ("HardKuma",),
+    "unmask.rationales.mcd": ("MCD",),
+    "unmask.rationales.mgr": ("MGR",),
+    "unmask.rationales.rnp": ("RNP",),
+    "unmask.rationales.three_player": ("ThreePlayer",),
     "unmask.report": ("Report", "side_by_side"),
     "unmask.study": ("export_study", "score_study"),
     "unmask.training": ("Recipe",),

@@ -21,7 +21,7 @@ from unmask.errors import InputError, unknown
 from unmask.loading import load as load_explainer
 from unmask.masking import check_removal, subsets
 from unmask.masking.controls import CONTROLS
-from unmask.methods import METHODS, make
+from unmask.methods import METHODS, MODELS, make
 from unmask.models import Wrapped, bind, wrap
 from unmask.nets.attention import Score, attention_net
 from unmask.report import Report
@@ -83,7 +83,23 @@ def fit(model: Any, data: Dataset, k: int, *, method: str = "auto", removal: str
     """The explainer `method`, fitted to `model` on `data`; "auto": the best of several that does not smuggle."""
     if method == "auto":
         return choose(model, data, k, removal=removal, seed=seed)
+    if method in MODELS:
+        raise InputError(
+            f"{method} is a model that explains itself, not this one: rationalize(data, k, method={method!r})"
+        )
     return seeded(make(method, k, removal), seed).fit(model, data)
+
+
+def rationalize(
+    data: Dataset, k: int | float = 1, *, method: str = "a2r", seed: int = 0, settings: Mapping[str, Any] | None = None
+) -> Any:
+    """A model that explains itself, trained on `data`: it chooses k units of a row (or a share), and tells from them.
+
+    It has `predict`, `explain`, and `model()` to audit: `audit(r.model(), data, {"a2r": r})`. See `unmask methods`.
+    """
+    if method not in MODELS:
+        raise unknown("rationale model", method, MODELS)
+    return seeded(make(method, k, None, settings), seed).fit(data)
 
 
 def audit(

@@ -13,9 +13,10 @@ from torch import Tensor
 
 from unmask.errors import InputError
 from unmask.masking.removals import BlurFill, Cut, FixedFill
-from unmask.methods import METHODS, make
+from unmask.methods import METHODS, MODELS, make
 from unmask.models import Wrapped, bind, wrap
 from unmask.nets import Reader, Vocabulary
+from unmask.nets.bodies import Nets
 from unmask.saving import FORMAT, KEYS, parts_of
 from unmask.task import Task, settings_of
 from unmask.training import Recipe
@@ -37,6 +38,8 @@ def load(path: str | Path, model: Any = None, data: Dataset | None = None) -> An
     settings = dict(facts["settings"])
     if "recipe" in settings:
         settings["recipe"] = Recipe(**settings["recipe"])
+    if "nets" in settings:
+        settings["nets"] = Nets(**settings["nets"])
     explainer = replace(make(facts["method"], settings["k"]), **settings)
     task = _task(facts, tensors, model if model is None or data is None else bind(model, data))
     if hasattr(explainer, "build"):
@@ -62,7 +65,7 @@ def _check(facts: Any, folder: Path) -> None:
     if version != FORMAT:
         raise InputError(f"{folder} has format {version!r}, this version reads format {FORMAT}; save it again")
     odd = sorted(set(facts) ^ KEYS)
-    if not odd and facts["method"] not in METHODS:
+    if not odd and facts["method"] not in {**METHODS, **MODELS}:
         odd = [str(facts["method"])]
     if not odd:
         odd = sorted(set(facts["settings"]) ^ set(settings_of(make(facts["method"], 1))))

@@ -6,21 +6,25 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from unmask import attention, explainers
+from unmask import attention, explainers, rationales
 from unmask.entries import Method
 from unmask.errors import unknown
 
-__all__ = ["METHODS", "make"]
+__all__ = ["METHODS", "MODELS", "make"]
 
-ROOMS = {"explainers": explainers.METHODS, "attention": attention.METHODS}
-METHODS: dict[str, Method] = {name: method for table in ROOMS.values() for name, method in table.items()}
+METHODS: dict[str, Method] = {**explainers.METHODS, **attention.METHODS}
+"""Explainers of a model, `fit(model, data)`."""
+MODELS: dict[str, Method] = rationales.MODELS
+"""Models that explain themselves, `fit(data)`."""
+ROOMS = {"explainers": explainers.METHODS, "attention": attention.METHODS, "rationales": MODELS}
 
 
-def make(name: str, k: int, removal: str | None = None, settings: Mapping[str, Any] | None = None) -> Any:
-    """An unfitted explainer by its name; `settings` are further fields of its class."""
-    if name not in METHODS:
-        raise unknown("method", name, METHODS)
+def make(name: str, k: int | float, removal: str | None = None, settings: Mapping[str, Any] | None = None) -> Any:
+    """An unfitted explainer, or a model that explains itself, by its name; `settings` are other fields of its class."""
+    known = {**METHODS, **MODELS}
+    if name not in known:
+        raise unknown("method", name, known)
     room = next(room for room, table in ROOMS.items() if name in table)
-    module, _, attribute = METHODS[name].path.partition(":")
+    module, _, attribute = known[name].path.partition(":")
     cls = getattr(importlib.import_module(f"unmask.{room}.{module}"), attribute)
-    return cls(k=k, removal=removal, **{**METHODS[name].settings, **(settings or {})})
+    return cls(k=k, removal=removal, **{**known[name].settings, **(settings or {})})

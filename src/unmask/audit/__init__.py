@@ -4,36 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from unmask.audit.questions import QUESTIONS, Check
 from unmask.errors import unknown
 
 __all__ = ["CHECKS", "DECIDING", "QUESTIONS", "Check", "chosen", "function_of"]
-
-QUESTIONS: dict[str, str] = {
-    "enough": "Is it enough, is it needed?",
-    "smuggling": "Does the mask smuggle the answer?",
-    "stability": "Is it stable?",
-    "dependence": "Does it depend on the model, on the data?",
-    "attention": "Does attention tell what the model uses?",
-    "cost": "What does it cost?",
-}
-
-
-@dataclass(frozen=True)
-class Check:
-    """Where a check lives ("module:function" below this folder), which question it answers, and how to read it."""
-
-    path: str
-    question: str
-    better: Literal["higher", "lower", "none"]
-    line: str
-    paper: str = ""
-    by_class: bool = False  # one more row for each class
-    costly: bool = False  # trains or explains much more than the rest: run on demand only
-    attention: bool = False  # about the model's attention: left out where it has none
-
 
 CHECKS: dict[str, Check] = {
     "fs-m": Check(
@@ -167,6 +143,30 @@ CHECKS: dict[str, Check] = {
         "shuffled labels.",
         "Adebayo et al. 2018",
         costly=True,
+    ),
+    "interlocking": Check(
+        "locked:interlocking",
+        "locked",
+        "lower",
+        "How much more often a fresh predictor, free to read other units, is right than the model from its rationale.",
+        "Yu et al. 2021",
+        rationale=True,
+    ),
+    "first-unit": Check(
+        "locked:first_unit",
+        "locked",
+        "none",
+        "How often the first unit of the row is in the rationale.",
+        "Yu et al. 2021",
+        rationale=True,
+    ),
+    "exclusion": Check(
+        "locked:exclusion",
+        "locked",
+        "higher",
+        "How often the answer stays the same, to the last bit, when what is not in the rationale is replaced.",
+        "Yu et al. 2021",
+        rationale=True,
     ),
     "attention-jsd": Check(
         "attention:jsd",

@@ -86,6 +86,7 @@ class Case:
     validation: Rows
     pools: Mapping[str, Pool] = field(default_factory=dict)  # the rows behind `train` and `validation`
     subjects: tuple[Subject, ...] = ()
+    labels: Tensor | None = None  # (n,) the true classes of the audited rows
     memory: dict[Any, Any] = field(default_factory=dict)
 
     def once(self, key: Any, make: Callable[[], T]) -> T:

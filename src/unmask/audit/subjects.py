@@ -80,6 +80,7 @@ def assemble(model: Wrapped, data: Dataset, given: Mapping[str, Explainer | Expl
         train=_judge_rows(reader, pools["train"]),
         validation=_judge_rows(reader, pools["validation"]),
         pools=pools,
+        labels=torch.as_tensor(data[settings.split].y)[places.audited],
     )
     if len(case.target.unique()) < 2:
         only = data.classes[int(case.target[0])]

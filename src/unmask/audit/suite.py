@@ -16,6 +16,7 @@ from unmask.audit import CHECKS, DECIDING, QUESTIONS, function_of, verdict
 from unmask.audit.case import Case, Subject, Values, digest
 from unmask.audit.dependence import REFITS
 from unmask.audit.examples import examples
+from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
 from unmask.audit.smuggling import FOLDS, SEEDS
@@ -55,7 +56,7 @@ def run(
     resume: Path | None = None,
 ) -> Findings:
     """Audit the given explainers and ready-made explanations; with `resume`, finished checks are kept there."""
-    settings = _fitting(model, settings)
+    settings = _fitting(model, given, settings)
     case = assemble(model, data, given, settings)
     bench = _measure(case, Memo(resume), settings)
     rows = tuple(row for subject in case.subjects for row in _rows(bench, subject))
@@ -76,11 +77,12 @@ def run(
     )
 
 
-def _fitting(model: Wrapped, settings: Settings) -> Settings:
-    """The settings without checks on attention where the model has none."""
-    if pays_attention(model):
-        return settings
-    return replace(settings, checks=tuple(c for c in settings.checks if not CHECKS[c].attention))
+def _fitting(model: Wrapped, given: Mapping[str, object], settings: Settings) -> Settings:
+    """The settings without checks on attention where the model has none, and on rationales where none is audited."""
+    has = {"attention": pays_attention(model), "rationale": any(explains_itself(thing) for thing in given.values())}
+    lacks = [what for what, there in has.items() if not there]
+    fit = (name for name in settings.checks if not any(getattr(CHECKS[name], what) for what in lacks))
+    return replace(settings, checks=tuple(fit))
 
 
 def cost(data: Dataset, given: Mapping[str, object], settings: Settings) -> str:
@@ -178,7 +180,7 @@ def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Valu
 
 def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
     """Whether a deciding number is on the good side of its rule; None for what only informs."""
-    decides = check in (*DECIDING, "randomized-model", "attention-flow")
+    decides = check in (*DECIDING, "randomized-model", "attention-flow", "interlocking", "exclusion")
     if not decides or bool(bench.values(subject.name, check).values.isnan().all()):
         return None
     e = _evidence(bench, subject, bench.case.once("p-values", lambda: _p_values(bench)))
@@ -189,6 +191,8 @@ def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
         "reading": e.reading[2] > 0,
         "randomized-model": not verdict.survives(e),
         "attention-flow": not verdict.hides(e),
+        "interlocking": not verdict.locked(e),
+        "exclusion": not verdict.open_(e),
     }[check]
 
 
@@ -237,6 +241,8 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
         randomized=_measured(bench, name, "randomized-model"),
         hidden=_measured(bench, name, "attention-flow"),
+        elsewhere=_measured(bench, name, "interlocking"),
+        sealed=_measured(bench, name, "exclusion"),
     )
 
 
@@ -282,6 +288,7 @@ def _settings(case: Case, settings: Settings) -> dict[str, object]:
             "one-sided": verdict.ONE_SIDED,
             "survives random weights": verdict.SURVIVES,
             "attention hides": verdict.HIDES,
+            "better off elsewhere": verdict.ELSEWHERE,
         },
     }
 

@@ -7,7 +7,21 @@ from typing import Literal
 
 from unmask.types import Verdict
 
-__all__ = ["ALPHA", "HIDES", "ONE_SIDED", "SHARE_LIMIT", "SURVIVES", "Evidence", "decide", "hides", "leaks", "survives"]
+__all__ = [
+    "ALPHA",
+    "ELSEWHERE",
+    "HIDES",
+    "ONE_SIDED",
+    "SHARE_LIMIT",
+    "SURVIVES",
+    "Evidence",
+    "decide",
+    "hides",
+    "leaks",
+    "locked",
+    "open_",
+    "survives",
+]
 
 ALPHA = 0.05  # family-wise error of "beats the random control", Holm over the explanations of one audit
 SHARE_LIMIT = 0.25  # share of the answer told by the choice, above the random control's upper bound; calibrated:
@@ -20,6 +34,7 @@ HIDES = (
 )
 # that were taught nothing but the task, more than two thirds where attention was taught to deceive
 # (benchmarks/results/deception.json)
+ELSEWHERE = 0.03  # more often right from other units: less is what two predictors of one kind differ by anyway
 ONE_SIDED = 0.5  # spread of the per-class fs-m beyond which a sufficiency is called one-sided
 
 
@@ -38,6 +53,9 @@ class Evidence:
     # bound, the random control's; None: not run, or not possible
     hidden: tuple[float, float, float] | None = None  # attention only: share of what decides that is done by words it
     # hides, its lower bound, that of any word; None: not run, or no attention
+    elsewhere: tuple[float, float, float] | None = None  # rationale models only: how much more often a fresh predictor
+    # is right from other units, its lower bound, that of a random choice
+    sealed: tuple[float, float, float] | None = None  # share of rows whose answer does not depend on what is left out
 
 
 def decide(e: Evidence) -> Verdict:
@@ -45,6 +63,10 @@ def decide(e: Evidence) -> Verdict:
     reasons = []
     leaky, read, blind = leaks(e), e.reading[2] > 0, survives(e)
     empty = e.enough[2] > ALPHA and e.needed[2] > ALPHA
+    if locked(e):
+        reasons.append(f"choice and prediction are locked: {_better_off(e)}")
+    if open_(e):
+        reasons.append(_open(e))
     if hides(e):
         reasons.append(f"the model decides by words that its attention hides: {_out_of_sight(e)}")
     if blind:
@@ -61,10 +83,16 @@ def decide(e: Evidence) -> Verdict:
         reasons.append(f"it depends on the model: {_kept_on(e)}")
     if e.hidden is not None and not hides(e):
         reasons.append(f"attention does not hide what decides: {_out_of_sight(e)}")
+    if e.elsewhere is not None and not locked(e):
+        reasons.append(f"choice and prediction are not locked: {_better_off(e)}")
     if e.one_sided:
         reasons.append(f"the model shown this little falls to one side: {e.one_sided}")
     word: Literal["trust", "care", "reject"] = (
-        "reject" if empty or blind or hides(e) or (leaky and not read) else "care" if leaky else "trust"
+        "reject"
+        if empty or blind or hides(e) or locked(e) or open_(e) or (leaky and not read)
+        else "care"
+        if leaky
+        else "trust"
     )
     return Verdict(e.name, word, tuple(reasons))
 
@@ -86,6 +114,27 @@ def survives(e: Evidence) -> bool:
 def hides(e: Evidence) -> bool:
     """Whether most of what decides is done by words that attention hides, and surely more than it hides any words."""
     return e.hidden is not None and e.hidden[0] > HIDES and e.hidden[1] > e.hidden[2]
+
+
+def locked(e: Evidence) -> bool:
+    """Whether a predictor that may read other units is right more often, and surely so."""
+    return e.elsewhere is not None and e.elsewhere[0] > ELSEWHERE and e.elsewhere[1] > 0
+
+
+def open_(e: Evidence) -> bool:
+    """Whether an answer that should be told from the rationale alone depends on the rest."""
+    return e.sealed is not None and e.sealed[0] < 1
+
+
+def _better_off(e: Evidence) -> str:
+    value = e.elsewhere[0] if e.elsewhere else 0.0
+    how = f"{value:.0%} more often right" if value > 0 else f"right no more often ({value:+.0%})"
+    return f"a fresh predictor that may read other units is {how}"
+
+
+def _open(e: Evidence) -> str:
+    share = 1 - e.sealed[0] if e.sealed else 0.0
+    return f"the answer is not told from the rationale alone: in {share:.0%} of the rows what is left out changes it"
 
 
 def _out_of_sight(e: Evidence) -> str:

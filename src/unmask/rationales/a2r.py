@@ -55,7 +55,8 @@ class A2R:
     method: ClassVar[str] = "a2r"
     clone = clone
     save = saving.save
-    predict, explain, model = answering.predict, answering.explain, answering.model
+    predict, told = answering.predict, answering.told
+    explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
         choosing.check(self.k, self.smooth, self.spans)

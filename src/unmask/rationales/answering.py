@@ -11,9 +11,10 @@ from unmask.errors import NotFittedError
 from unmask.models import Wrapped, wrap
 from unmask.rationales.networks import RationaleNet
 from unmask.task import Task, as_inputs, settings_of, targets
+from unmask.training import evaluate
 from unmask.types import Explanation, Inputs
 
-__all__ = ["explain", "model", "predict"]
+__all__ = ["explain", "model", "predict", "told"]
 
 
 def _fitted(own: Any) -> tuple[RationaleNet, Task]:
@@ -26,6 +27,13 @@ def predict(own: Any, x: Inputs) -> Tensor:
     """(n, classes) probabilities, told from the rationales alone."""
     net, task = _fitted(own)
     return net.answers(task.reader.prepare(as_inputs(x, task)))[0].softmax(1)
+
+
+def told(own: Any, x: Inputs, kept: Tensor) -> Tensor:
+    """(n, classes) probabilities that the predictor alone tells from the units kept, (n, d)."""
+    net, task = _fitted(own)
+    prepared = task.reader.prepare(as_inputs(x, task))
+    return evaluate(net.teller, prepared, kept.float()).softmax(1)
 
 
 def model(own: Any) -> Wrapped:

@@ -16,7 +16,7 @@ from unmask import saving, seeds
 from unmask.nets.bodies import Nets
 from unmask.rationales import answering, choosing, learning
 from unmask.rationales.learning import Batch
-from unmask.rationales.networks import RationaleNet, built
+from unmask.rationales.networks import RationaleNet, folded
 from unmask.rationales.rnp import USUAL
 from unmask.task import Task, clone
 from unmask.training import Recipe, soft_cross_entropy
@@ -44,14 +44,15 @@ class FR:
     method: ClassVar[str] = "fr"
     clone = clone
     save = saving.save
-    predict, explain, model = answering.predict, answering.explain, answering.model
+    predict, told = answering.predict, answering.told
+    explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
         choosing.check(self.k)
 
     def build(self, task: Task) -> None:
         seed = seeds.derive(self.recipe.seed, "rationale")
-        parts = built(task.reader, len(task.classes), self.nets, seed, shared=True, drops=False)
+        parts = folded(task.reader, len(task.classes), self.nets, seed)
         choose = learning.gated if self.free else learning.budget(self)
         self.net_ = learning.placed(self, RationaleNet(*parts, choose))
 

@@ -10,6 +10,7 @@ with expectations in closed form and multipliers that grow while their constrain
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -95,7 +96,8 @@ class HardKuma:
     _hold: dict[str, list[float]] = field(default_factory=dict, init=False, repr=False)  # multiplier, running mean
     clone = clone
     save = saving.save
-    predict, explain, model = answering.predict, answering.explain, answering.model
+    predict, told = answering.predict, answering.told
+    explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
         choosing.check(self.k)
@@ -132,8 +134,8 @@ class HardKuma:
     def _held(self, name: str, broken: Tensor) -> Tensor:
         """The multiplier times what is broken; both follow a running mean of it."""
         multiplier, mean = self._hold[name]
-        mean = 0.5 * mean + 0.5 * float(broken)
-        multiplier = min(max(multiplier * float(torch.tensor(self.step * mean).exp()), RANGE[0]), RANGE[1])
+        mean = 0.5 * mean + 0.5 * float(broken.detach())
+        multiplier = min(max(multiplier * math.exp(self.step * mean), RANGE[0]), RANGE[1])
         self._hold[name] = [multiplier, mean]
         return multiplier * broken
 

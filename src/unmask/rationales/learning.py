@@ -21,7 +21,7 @@ from unmask.masking import default_removal
 from unmask.masking.removals import make_removal
 from unmask.nets import read
 from unmask.nets.words import WordEmbedding
-from unmask.rationales.choosing import best
+from unmask.rationales.choosing import best, number
 from unmask.rationales.networks import Choose, RationaleNet
 from unmask.task import Task
 from unmask.training import Loss, Recipe, minimize, soft_cross_entropy
@@ -88,13 +88,17 @@ def placed(own: Any, net: RationaleNet) -> RationaleNet:
 
 
 def learn(own: Any, lesson: Lesson, players: Mapping[str, tuple[nn.Module, Callable[[Batch], Tensor]]]) -> None:
-    """Step the players on each batch; the epoch with the best accuracy on validation rows is kept."""
+    """Step the players on each batch; the epoch with the best accuracy on validation rows is kept.
+
+    Where the number of units is free, what is over the budget counts against an epoch as errors do.
+    """
     own.curve_ = []
 
     def score() -> tuple[float, str]:
-        found = _readings(own.net_, lesson.held)
+        found = _readings(own, lesson.held)
         own.curve_.append(found)
-        return found["accuracy"], f"most often chosen: {found['modal']:.0%} at place {found['place']:.0f}"
+        words = f"{found['modal']:.0%} of the rationales begin at unit {found['place']:.0f}"
+        return found["accuracy"] - found["over"], words
 
     def loss_of(loss: Callable[[Batch], Tensor]) -> Loss:
         return lambda x, y, valid, rng: loss(Batch(x, y, valid, rng))
@@ -126,16 +130,18 @@ def skewed(own: Any, teller: nn.Module, lesson: Lesson) -> None:
     minimize({"predictor": (teller, loss)}, (x, y, first), recipe, title="skewing the predictor")
 
 
-def _readings(net: RationaleNet, part: tuple[Tensor, Tensor, Tensor]) -> dict[str, float]:
+def _readings(own: Any, part: tuple[Tensor, Tensor, Tensor]) -> dict[str, float]:
     """Accuracy on the rationale, how often the first unit is in it, and the place where most rationales begin."""
     x, y, valid = part
-    logits, _, amount = net.answers(x)
-    kept, valid = amount > 0, valid.cpu()
+    logits, _, amount = own.net_.answers(x)
+    kept, length = amount > 0, valid.sum(1).clamp(min=1)
+    share = float((kept.sum(1) / length).mean())
     places = torch.bincount(kept.int().argmax(1)).float() / len(x)
     return {
         "accuracy": float((logits.argmax(1) == y).float().mean()),
         "first": float((kept & (valid.cumsum(1) == 1)).any(1).float().mean()),
         "modal": float(places.max()),
         "place": float(places.argmax()) + 1,
-        "kept": float((kept.sum(1) / valid.sum(1).clamp(min=1)).mean()),
+        "kept": share,
+        "over": max(0.0, share - float((number(own.k, valid) / length).mean())),
     }

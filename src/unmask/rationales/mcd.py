@@ -48,7 +48,8 @@ class MCD:
     method: ClassVar[str] = "mcd"
     clone = clone
     save = saving.save
-    predict, explain, model = answering.predict, answering.explain, answering.model
+    predict, told = answering.predict, answering.told
+    explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
         choosing.check(self.k, self.smooth, self.spans)

@@ -50,7 +50,8 @@ class MGR:
     method: ClassVar[str] = "mgr"
     clone = clone
     save = saving.save
-    predict, explain, model = answering.predict, answering.explain, answering.model
+    predict, told = answering.predict, answering.told
+    explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
         choosing.check(self.k)
@@ -58,19 +59,18 @@ class MGR:
             raise InputError(f"generators must be at least 1, got {self.generators}")
 
     def build(self, task: Task) -> None:
-        seed, classes = seeds.derive(self.recipe.seed, "rationale"), len(task.classes)
+        self.net_ = self._made(task, 0)
+
+    def _made(self, task: Task, i: int) -> RationaleNet:
+        seed = seeds.derive(self.recipe.seed, "rationale", i)
         choose = learning.gated if self.free else learning.budget(self)
-        chooser, teller = built(task.reader, classes, self.nets, seed, drops=False)
-        self.net_ = learning.placed(self, RationaleNet(chooser, teller, choose))
-        self._others: list[Chooser] = []
-        for i in range(1, self.generators):
-            other = built(task.reader, classes, self.nets, seeds.derive(seed, "generator", i), drops=False)[0]
-            self._others.append(other)
-            learning.placed(self, RationaleNet(other, teller, choose))
+        parts = built(task.reader, len(task.classes), self.nets, seed, drops=False)
+        return learning.placed(self, RationaleNet(*parts, choose))
 
     def fit(self, data: Dataset) -> MGR:
         lesson = learning.begin(self, data)
         self.build(lesson.task)
+        self._others: list[Chooser] = [self._made(lesson.task, i).chooser for i in range(1, self.generators)]
         learning.skewed(self, self.net_.teller, lesson)
         choosers = [self.net_.chooser, *self._others]
         names = [f"generator {i + 1}" for i in range(len(choosers))]

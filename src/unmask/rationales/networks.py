@@ -12,7 +12,7 @@ from unmask.nets import Reader
 from unmask.nets.bodies import Body, Nets, body
 from unmask.training import evaluate
 
-__all__ = ["Choose", "Chooser", "RationaleNet", "Teller", "built"]
+__all__ = ["Choose", "Chooser", "RationaleNet", "Teller", "built", "folded"]
 
 Choose = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -93,11 +93,16 @@ def built(
     *,
     outputs: int = 1,
     attends: bool = False,
-    shared: bool = False,
     drops: bool = True,
 ) -> tuple[Chooser, Teller]:
-    """A chooser and a teller, each with a body of its own unless `shared`; their weights drawn from the seed."""
+    """A chooser and a teller, each with a body of its own; their weights drawn from the seed."""
     with seeds.seeded(seed):
         chooser = Chooser(body(reader, nets, drops), outputs)
-        teller = Teller(chooser.body if shared else body(reader, nets, drops), classes, attends)
-    return chooser, teller
+        return chooser, Teller(body(reader, nets, drops), classes, attends)
+
+
+def folded(reader: Reader, classes: int, nets: Nets, seed: int) -> tuple[Chooser, Teller]:
+    """A chooser and a teller with one body."""
+    with seeds.seeded(seed):
+        chooser = Chooser(body(reader, nets, drops=False))
+        return chooser, Teller(chooser.body, classes)

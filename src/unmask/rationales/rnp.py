@@ -57,7 +57,8 @@ class RNP:
     _rewards: deque[float] = field(default_factory=lambda: deque([0.0], REMEMBERED), init=False, repr=False)
     clone = clone
     save = saving.save
-    predict, explain, model = answering.predict, answering.explain, answering.model
+    predict, told = answering.predict, answering.told
+    explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
         choosing.check(self.k)

@@ -51,22 +51,24 @@ class ThreePlayer:
     _rewards: deque[float] = field(default_factory=lambda: deque([0.0], REMEMBERED), init=False, repr=False)
     clone = clone
     save = saving.save
-    predict, explain, model = answering.predict, answering.explain, answering.model
+    predict, told = answering.predict, answering.told
+    explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
         choosing.check(self.k)
 
     def build(self, task: Task) -> None:
-        seed, classes = seeds.derive(self.recipe.seed, "rationale"), len(task.classes)
-        chooser, teller = built(task.reader, classes, self.nets, seed)
+        self.net_ = self._made(task, "rationale")
+
+    def _made(self, task: Task, name: str) -> RationaleNet:
+        parts = built(task.reader, len(task.classes), self.nets, seeds.derive(self.recipe.seed, name))
         choose = learning.gated if self.free else learning.budget(self)
-        self.net_ = learning.placed(self, RationaleNet(chooser, teller, choose))
-        self._rest = built(task.reader, classes, self.nets, seeds.derive(seed, "complement"))[1]
-        learning.placed(self, RationaleNet(chooser, self._rest, choose))
+        return learning.placed(self, RationaleNet(*parts, choose))
 
     def fit(self, data: Dataset) -> ThreePlayer:
         lesson = learning.begin(self, data)
         self.build(lesson.task)
+        self._rest = self._made(lesson.task, "complement").teller
         learning.skewed(self, self.net_.teller, lesson)
         players = {
             "predictor": (self.net_.teller, self._predicting),

@@ -1,0 +1,114 @@
+"""Is it locked? About models that explain themselves: a generator chooses, a predictor tells from what was chosen.
+
+The two may lock each other into a poor choice: the predictor knows only what it is shown, and the generator shows what
+the predictor knows (Yu et al. 2021). Such an explainer has `told(x, kept) -> (n, classes)`, the predictor alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unmask import seeds
+from unmask.audit.case import Case, Subject, Values, missing
+from unmask.judge import RECIPE, Judge, Rows, judge_net, mixed_sizes, train_judge
+from unmask.masking import subsets
+from unmask.types import Split
+
+__all__ = ["elsewhere", "exclusion", "explains_itself", "first_unit", "interlocking"]
+
+REPLACED = 20  # times that the rest of each row is replaced
+SINGLES = 200_000  # units that are shown on their own, at most
+NOT_ITS_OWN = "the model answers without this explanation: only one that tells from a rationale can be locked to it"
+
+
+def explains_itself(explainer: Any) -> bool:
+    """Whether an explainer is a model that tells its answer from a rationale."""
+    return hasattr(explainer, "told")
+
+
+def exclusion(case: Case, subject: Subject) -> Values:
+    """1 where the predictor's answer stays the same to the last bit when the units left out are replaced by others.
+
+    Each row 20 times, all units that are not kept at once, by units of other rows.
+    """
+    if not explains_itself(subject.explainer):
+        return missing(case, NOT_ITS_OWN)
+    told: Any = subject.explainer.told  # type: ignore[union-attr]
+    rng = seeds.generator(seeds.derive(case.seed, "replaced units"))
+    own, same = told(case.x, subject.kept), torch.ones(len(case.target), dtype=torch.bool)
+    for _ in range(REPLACED):
+        other = _replaced(case, subject.kept, rng)
+        same &= (told(other, subject.kept) == own).all(1)
+    return Values(same.float())
+
+
+def _replaced(case: Case, kept: Tensor, rng: torch.Generator) -> Any:
+    """The audited rows, every unit that is not kept taken from another row at random."""
+    n, layout = len(kept), case.data.layout
+    if not layout.is_text:
+        other = case.x[torch.randint(n, (n,), generator=rng)]
+        return torch.where(layout.spread(kept).bool(), case.x, other)
+    pool = [unit for row in case.x for unit in row]
+    drawn = iter(torch.randint(len(pool), (int((~kept & case.valid).sum()),), generator=rng).tolist())
+    return [
+        [unit if keep else pool[next(drawn)] for unit, keep in zip(row, marks, strict=False)]
+        for row, marks in zip(case.x, kept.tolist(), strict=True)
+    ]
+
+
+def first_unit(case: Case, subject: Subject) -> Values:
+    """1 where the first unit of the row is in the rationale (X1)."""
+    return Values((subject.kept & (case.valid.cumsum(1) == 1) & case.valid).any(1).float())
+
+
+def interlocking(case: Case, subject: Subject) -> Values:
+    """1[a fresh predictor is right from the best units elsewhere] - 1[the model is right]; lower is better.
+
+    The fresh one learned the labels from random units, so it is locked to none; the best units are those that it is
+    surest of one by one, as many as are kept. For a random choice: what the fresh one reads from that.
+    """
+    labels = case.labels
+    if labels is None:
+        return missing(case, "there are no labels to be right about")
+    chance = subject.name.partition(" like ")[0] == "random"
+    if not chance and not explains_itself(subject.explainer):
+        return missing(case, NOT_ITS_OWN)
+    if int(case.valid.sum()) > SINGLES:
+        return missing(case, f"rows have more than {SINGLES:,} units in all: audit fewer rows (n)")
+    judge = case.once("judge of labels", lambda: _judge(case))
+    kept = elsewhere(case, judge, subject.kept.sum(1))
+    best = judge.log_probabilities(case.prepared, kept).argmax(1) == labels
+    own = judge.log_probabilities(case.prepared, subject.kept).argmax(1) if chance else case.target
+    return Values(best.float() - (own == labels).float(), note=_places(case, subject))
+
+
+def elsewhere(case: Case, judge: Judge, k: Tensor) -> Tensor:
+    """(n, d) bool: the k units of each row that the judge is surest of when it sees one alone."""
+    row, unit = case.valid.nonzero(as_tuple=True)
+    alone = torch.nn.functional.one_hot(unit, case.valid.shape[1]).float()
+    sure = judge.log_probabilities(case.prepared[row], alone).amax(1)
+    scores = torch.zeros(case.valid.shape).index_put((row, unit), sure)
+    return subsets.topk(scores, k, case.valid)
+
+
+def _judge(case: Case) -> Judge:
+    """A predictor of the labels from random units, of all training rows that are not audited."""
+    seed = seeds.derive(case.seed, "judge of labels")
+
+    def rows(split: Split) -> Rows:
+        x = case.reader.prepare(split.x)
+        return Rows(x, torch.as_tensor(split.y), case.reader.valid(x))
+
+    net = judge_net(case.reader, len(case.data.classes), seed)
+    train, held = rows(case.data.train), rows(case.data.validation)
+    return train_judge(net, train, held, mixed_sizes(case.k), replace(RECIPE, seed=seed))
+
+
+def _places(case: Case, subject: Subject) -> str:
+    """Where rationales begin most often, in words."""
+    places = torch.bincount(subject.kept.int().argmax(1)).float() / len(case.target)
+    return f"{float(places.max()):.0%} of the rationales begin at unit {int(places.argmax()) + 1}"

@@ -1,0 +1,33 @@
+"""What an audit asks, and what the table of checks says of each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["QUESTIONS", "Check"]
+
+QUESTIONS: dict[str, str] = {
+    "enough": "Is it enough, is it needed?",
+    "smuggling": "Does the mask smuggle the answer?",
+    "locked": "Is it locked to a poor choice?",
+    "stability": "Is it stable?",
+    "dependence": "Does it depend on the model, on the data?",
+    "attention": "Does attention tell what the model uses?",
+    "cost": "What does it cost?",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """Where a check lives ("module:function" below this folder), which question it answers, and how to read it."""
+
+    path: str
+    question: str
+    better: Literal["higher", "lower", "none"]
+    line: str
+    paper: str = ""
+    by_class: bool = False  # one more row for each class
+    costly: bool = False  # trains or explains much more than the rest: run on demand only
+    attention: bool = False  # about the model's attention: left out where it has none
+    rationale: bool = False  # about models that explain themselves: left out where none is audited

@@ -1,0 +1,110 @@
+"""Is it locked? Made-up models that explain themselves, one good, one locked, one that peeks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import unmask
+from audit.cases import KINDS, planted
+from unmask.audit import locked
+from unmask.audit.subjects import Settings, assemble
+from unmask.models import wrap
+from unmask.types import Dataset, Explanation, Inputs
+
+
+@dataclass
+class Rationale:
+    """Keeps the unit that tells the class, or (`poor`) the first one; answers by the kept unit, or (`peeks`) by all."""
+
+    kind: str
+    poor: bool = False
+    peeks: bool = False
+    k: int = 1
+    method: str = field(default="made", init=False)
+
+    def fit(self, model: Any, data: Dataset) -> Rationale:
+        return self
+
+    def clone(self) -> Rationale:
+        return self
+
+    def evidence(self, x: Inputs) -> Tensor:
+        """(n, d) toward class 1 of each unit, 0 where it tells nothing."""
+        if self.kind in ("table", "image"):
+            flat = torch.as_tensor(x).flatten(1)
+            found = torch.zeros(flat.shape)
+            found[:, 2], found[:, 3] = -1.0 * (flat[:, 2] > 1.25), 1.0 * (flat[:, 3] > 1.25)
+            return found
+        words = [
+            row.split() if isinstance(row, str) else [u if self.kind == "words" else u[0] for u in row] for row in x
+        ]
+        width = max(len(row) for row in words)
+        signs = [[{"good": -1.0, "bad": 1.0}.get(w, 0.0) for w in row] for row in words]
+        return torch.tensor([row + [0.0] * (width - len(row)) for row in signs])
+
+    def kept(self, x: Inputs) -> Tensor:
+        found = self.evidence(x).abs()
+        if self.poor:
+            found = torch.zeros_like(found)
+        return torch.nn.functional.one_hot(found.argmax(1), found.shape[1]).bool()
+
+    def told(self, x: Inputs, kept: Tensor) -> Tensor:
+        seen = self.evidence(x)
+        seen = seen if self.peeks else seen * kept[:, : seen.shape[1]]
+        p = (0.1 + seen.sum(1) * 3).sigmoid()
+        if self.poor:
+            p = (torch.arange(len(seen)) % 2 - 0.5).mul(3).sigmoid()  # it knows nothing that matters
+        return torch.stack([1 - p, p], 1)
+
+    def answer(self, x: Inputs) -> Tensor:
+        return self.told(x, self.kept(x))
+
+    def explain(self, x: Inputs, target: Tensor | None = None) -> Explanation:
+        kept = self.kept(x)
+        valid = planted(self.kind, 24).layout.valid(x)
+        return Explanation(kept.float(), kept, valid, self.answer(x).argmax(1) if target is None else target)
+
+
+def case_of(own: Rationale, n: int = 40) -> Any:
+    data = planted(own.kind, 400)
+    model = wrap(own.answer, takes="text" if data.layout.is_text else None, outputs="probabilities")
+    return assemble(unmask.models.bind(model, data), data, {"made": own}, Settings(k=1, n=n, pool=100))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_answer_told_from_the_rationale_is_sealed_and_one_that_peeks_is_not(kind: str) -> None:
+    for peeks in (False, True):
+        case = case_of(Rationale(kind, peeks=peeks))
+        values = locked.exclusion(case, case.subjects[0]).values
+        assert (float(values.mean()) == 1) != peeks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["table", "sentences"])
+def test_a_locked_model_would_be_better_off_elsewhere(kind: str) -> None:
+    good, poor = (case_of(Rationale(kind, poor=poor)) for poor in (False, True))
+    better = float(locked.interlocking(poor, poor.subjects[0]).values.mean())
+    assert better > 0.25
+    assert abs(float(locked.interlocking(good, good.subjects[0]).values.mean())) < 0.1
+    random = next(s for s in good.subjects if s.name == "random")
+    assert float(locked.interlocking(good, random).values.mean()) > 0.1
+
+
+def test_first_units_are_counted() -> None:
+    case = case_of(Rationale("words", poor=True))
+    assert float(locked.first_unit(case, case.subjects[0]).values.mean()) == 1
+    assert "100% of the rationales begin at unit 1" in locked._places(case, case.subjects[0])
+
+
+def test_others_have_no_lock() -> None:
+    case = case_of(Rationale("table"))
+    control = next(s for s in case.subjects if s.name == "first-k")
+    for check in (locked.exclusion, locked.interlocking):
+        found = check(case, control)
+        assert bool(found.values.isnan().all())
+        assert "tells from a rationale" in found.note

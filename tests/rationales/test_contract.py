@@ -1,0 +1,144 @@
+"""What every rationale model promises, on every kind of data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from rationales.samples import KINDS, NAMES, fitted, rows, unfitted
+from unmask import seeds
+from unmask.errors import InputError, NotFittedError
+from unmask.loading import load
+from unmask.rationales import MODELS
+from unmask.types import rows_of
+
+pytestmark = pytest.mark.slow
+EVERY = pytest.mark.parametrize("kind", KINDS)
+MODEL = pytest.mark.parametrize("name", NAMES)
+BUDGETED = sorted(set(NAMES) - {"hardkuma"})  # its number is held on average only
+
+
+@EVERY
+@MODEL
+def test_it_answers_and_explains_its_answers(name: str, kind: str) -> None:
+    own, data = fitted(name, kind), rows(kind)
+    p, e = own.predict(data.test.x), own.explain(data.test.x)
+    assert p.shape == (len(data.test), len(data.classes))
+    torch.testing.assert_close(p.sum(1), torch.ones(len(p)))
+    assert torch.equal(e.target, p.argmax(1))
+    assert torch.equal(e.valid, data.test.valid)
+    assert not bool((e.kept & ~e.valid).any())
+    assert e.origin["method"] == own.method
+    assert "(no" not in repr(e.row(0))
+    torch.testing.assert_close(own.model()(data.test.x), p)
+
+
+@EVERY
+@pytest.mark.parametrize("k", [1, 2, 0.5])
+@pytest.mark.parametrize("name", BUDGETED)
+def test_it_keeps_to_its_budget(name: str, kind: str, k: int | float) -> None:
+    own, data = unfitted(name, k), rows(kind)
+    own.fit(data)
+    length = data.test.valid.sum(1)
+    wanted = (length * k).round().clamp(min=1) if isinstance(k, float) else torch.full_like(length, k).minimum(length)
+    assert torch.equal(own.explain(data.test.x).kept.sum(1), wanted.long())
+
+
+@EVERY
+@MODEL
+def test_the_answer_is_told_from_the_rationale_alone(name: str, kind: str) -> None:
+    """The certificate of exclusion: 10,000 rows with everything else replaced, the same to the last bit."""
+    own, data, rng = fitted(name, kind), rows(kind), seeds.generator(0)
+    kept = own.explain(data.test.x).kept
+    if bool(kept[data.test.valid].all()):  # gates that have not closed yet
+        kept = kept & (torch.rand(kept.shape, generator=rng) < 0.5)
+    before, changed = own.told(data.test.x, kept), 0
+    for _ in range(-(-10_000 // len(data.test))):
+        other = _elsewhere(data, kept, rng)
+        changed += other != data.test.x if isinstance(other, list) else bool((other != data.test.x).any())
+        assert torch.equal(own.told(other, kept), before)
+    assert changed
+
+
+def _elsewhere(data: Any, kept: torch.Tensor, rng: torch.Generator) -> Any:
+    if not data.layout.is_text:
+        noise = data.test.x.clone().uniform_(-5, 5, generator=rng)
+        return torch.where(data.layout.spread(kept).bool(), data.test.x, noise)
+    pool = [unit for row in data.train.x for unit in row]
+    picks = iter(torch.randint(len(pool), (kept.numel(),), generator=rng).tolist())
+    return [
+        [unit if marks[j] else pool[next(picks)] for j, unit in enumerate(row)]
+        for row, marks in zip(data.test.x, kept.tolist(), strict=True)
+    ]
+
+
+@EVERY
+@MODEL
+def test_a_row_does_not_depend_on_its_batch(name: str, kind: str) -> None:
+    own, data = fitted(name, kind), rows(kind)
+    every = own.explain(data.test.x)
+    for i in (0, 7, 20):
+        one = rows_of(data.test.x, torch.tensor([i]))
+        alone = own.explain(one)
+        width = alone.kept.shape[1]
+        torch.testing.assert_close(alone.scores[0], every.scores[i, :width], atol=1e-5, rtol=1e-5)
+        assert torch.equal(alone.kept[0], every.kept[i, :width])
+        torch.testing.assert_close(own.predict(one)[0], own.predict(data.test.x)[i], atol=1e-5, rtol=1e-5)
+
+
+@MODEL
+def test_the_same_seed_gives_the_same_model(name: str) -> None:
+    again = unfitted(name).fit(rows("sentences"))
+    assert torch.equal(
+        again.predict(rows("sentences").test.x), fitted(name, "sentences").predict(rows("sentences").test.x)
+    )
+
+
+@EVERY
+@MODEL
+def test_saved_and_loaded_it_is_the_same(name: str, kind: str, tmp_path: Path) -> None:
+    own, data = fitted(name, kind), rows(kind)
+    own.save(tmp_path / "it")
+    back = load(tmp_path / "it")
+    a, b = own.explain(data.test.x), back.explain(data.test.x)
+    assert torch.equal(a.scores, b.scores)
+    assert torch.equal(a.kept, b.kept)
+    assert torch.equal(own.predict(data.test.x), back.predict(data.test.x))
+    assert back.readings_ == own.readings_
+
+
+@MODEL
+def test_a_clone_has_learned_nothing(name: str) -> None:
+    with pytest.raises(NotFittedError, match=r"call fit\(data\) first"):
+        fitted(name, "table").clone().predict(rows("table").test.x)
+
+
+@MODEL
+@pytest.mark.parametrize("k", [0, -1, 1.5, "3", True, None])
+def test_budgets_that_are_none_are_refused(name: str, k: Any) -> None:
+    with pytest.raises(InputError, match="k must be a number of units"):
+        unfitted(name, k)
+
+
+@MODEL
+def test_more_units_than_a_row_has_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match="k must be at most 9"):
+        unfitted(name, 10).fit(rows("table"))
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_a_skewed_start_teaches_the_predictor_the_first_unit(name: str) -> None:
+    data = rows("sentences")
+    own = unfitted(name, skew=30)
+    own.recipe = own.recipe.__class__(epochs=1, batch=200, rate=1e-6, seed=5)  # what follows hardly moves it
+    own.fit(data)
+    plain = unfitted(name)
+    plain.recipe = own.recipe
+    plain.fit(data)
+    first = torch.zeros_like(data.train.valid)
+    first[:, 0] = True
+    right, before = ((m.told(data.train.x, first).argmax(1) == data.train.y).float().mean() for m in (own, plain))
+    assert right > before + 0.03

@@ -1,0 +1,79 @@
+"""HardKuma: its probabilities against draws, its constraint against arithmetic."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from rationales.samples import rows
+from unmask.nets.bodies import Nets
+from unmask.rationales.hardkuma import HardKuma, Kuma, _law, _settled
+from unmask.seeds import generator
+from unmask.training import Recipe
+
+SHAPES = [(0.5, 0.5), (1.0, 1.0), (2.0, 0.7), (0.3, 4.0), (5.0, 5.0)]
+
+
+@pytest.mark.parametrize(("a", "b"), SHAPES)
+def test_closed_and_full_gates_are_as_likely_as_they_say(a: float, b: float) -> None:
+    n = 200_000
+    law = Kuma(torch.full((n,), a), torch.full((n,), b))
+    z = law.sample(generator(0))
+    assert float(z.min()) >= 0
+    assert float(z.max()) <= 1
+    assert float((z == 0).float().mean()) == pytest.approx(float(law.closed[0]), abs=0.005)
+    assert float((z == 1).float().mean()) == pytest.approx(float(law.full[0]), abs=0.005)
+
+
+@pytest.mark.parametrize(("a", "b"), SHAPES)
+def test_the_mean_is_that_of_the_variable_before_the_stretch(a: float, b: float) -> None:
+    u = (torch.arange(1_000_000, dtype=torch.float64) + 0.5) / 1_000_000
+    t = float(((1 - (1 - u) ** (1 / b)) ** (1 / a)).mean())
+    want = min(max(-0.1 + 1.2 * t, 0), 1)
+    assert float(Kuma(torch.tensor([a]), torch.tensor([b])).mean) == pytest.approx(want, abs=1e-3)
+
+
+def test_without_noise_the_most_likely_counts() -> None:
+    law = Kuma(torch.tensor([0.1, 5.0, 4.0]), torch.tensor([5.0, 0.1, 8.0]))
+    settled = law.settled()
+    assert settled[:2].tolist() == [0.0, 1.0]
+    assert float(settled[2]) == pytest.approx(float(law.mean[2]))
+    assert 0 < float(settled[2]) < 1
+
+
+def test_slopes_pass_through_draws() -> None:
+    raw = torch.randn(50, 4, 2, generator=generator(1)).requires_grad_()
+    _law(raw).sample(generator(2)).sum().backward()
+    assert raw.grad is not None
+    assert torch.isfinite(raw.grad).all()
+    assert (raw.grad != 0).any()
+
+
+def test_multipliers_grow_while_the_constraint_is_broken() -> None:
+    own = HardKuma(step=0.1)
+    own._hold = {"open": [1.0, 0.0]}
+    assert float(own._held("open", torch.tensor(0.4))) == pytest.approx(0.4 * math.exp(0.1 * 0.2))
+    assert own._hold["open"] == pytest.approx([math.exp(0.02), 0.2])
+    own._held("open", torch.tensor(-3.0))
+    assert own._hold["open"][0] < math.exp(0.02)
+    own._hold["open"] = [100.0, 0.0]
+    own._held("open", torch.tensor(0.0))
+    assert own._hold["open"][0] == 5.0
+
+
+def test_scores_are_the_chances_of_being_open() -> None:
+    raw = torch.randn(3, 4, 2, generator=generator(1))
+    valid = torch.tensor([[1, 1, 1, 0]] * 3, dtype=torch.bool)
+    scores, kept = _settled(raw, valid)
+    assert torch.equal(scores, 1 - _law(raw).closed)
+    assert not kept[:, 3].any()
+
+
+@pytest.mark.slow
+def test_gates_close_down_to_the_budget() -> None:
+    recipe = Recipe(epochs=25, batch=20, rate=0.01, seed=1)
+    own = HardKuma(first=1.0, nets=Nets(hidden=8), recipe=recipe).fit(rows("sentences"))
+    assert own.curve_[0]["kept"] > 0.9
+    assert own.readings_["over"] < 0.1

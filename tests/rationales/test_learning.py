@@ -1,0 +1,83 @@
+"""The shared parts of learning: REINFORCE is unbiased, readings count, vectors are those asked for."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+import torch
+
+from data.conftest import REAL
+from rationales.samples import rows, unfitted
+from unmask.errors import InputError
+from unmask.nets.bodies import Nets
+from unmask.rationales import learning
+from unmask.rationales.choosing import draw, explored
+from unmask.seeds import generator
+
+
+def test_reinforce_follows_the_slope_of_the_mean_reward() -> None:
+    scores, reward = torch.tensor([[0.5, -0.2, 0.1]]), torch.tensor([1.0, -0.5, 0.3])
+    exact = scores.clone().requires_grad_()
+    valid = torch.ones(1, 3, dtype=torch.bool)
+    (explored(exact, valid, 0.2) @ reward).sum().backward()
+    n = 200_000
+    drawn_by = scores.clone().requires_grad_()
+    drawn = draw(drawn_by.expand(n, -1), valid.expand(n, -1), 1, 0.2, generator(0))
+    got = learning.reinforced(drawn.log_prob, drawn.kept.detach() @ reward, deque([0.25]))
+    got.backward()
+    assert exact.grad is not None
+    assert drawn_by.grad is not None
+    torch.testing.assert_close(-drawn_by.grad, exact.grad, atol=3e-3, rtol=0)
+
+
+def test_rewards_are_measured_against_the_last_ones() -> None:
+    past = deque([0.0], 3)
+    log_prob = torch.tensor([-1.0, -2.0])
+    assert float(learning.reinforced(log_prob, torch.tensor([1.0, 3.0]), past)) == pytest.approx(3.5)
+    assert float(learning.reinforced(log_prob, torch.tensor([1.0, 3.0]), past)) == pytest.approx(2.0)  # less the mean 1
+    assert list(past) == [0.0, 2.0, 2.0]
+
+
+def test_readings_say_where_and_how_much_is_kept() -> None:
+    own = unfitted("rnp", 2).fit(rows("sentences"))
+    lesson = learning.begin(own, rows("sentences"))
+    e, held = own.explain(rows("sentences").validation.x), rows("sentences").validation
+    found = learning._readings(own, lesson.held)
+    assert found["accuracy"] == pytest.approx(float((e.target == held.y).float().mean()))
+    assert found["first"] == pytest.approx(float(e.kept[:, 0].float().mean()))
+    begins = e.kept.int().argmax(1)
+    assert found["place"] == int(begins.mode().values) + 1
+    assert found["modal"] == pytest.approx(float((begins == begins.mode().values).float().mean()))
+    assert found["kept"] == pytest.approx(0.5)
+    assert found["over"] == pytest.approx(0.0)
+    assert own.readings_ == max(own.curve_, key=lambda c: c["accuracy"])
+
+
+def test_what_is_over_the_budget_counts_against_an_epoch() -> None:
+    own = unfitted("rnp", 1, free=True).fit(rows("sentences"))
+    with torch.no_grad():
+        own.net_.chooser.score.weight.zero_()  # no gate is open
+    lesson = learning.begin(own, rows("sentences"))
+    assert learning._readings(own, lesson.held)["over"] == 0
+    own.net_.choose = lambda scores, valid: (scores, valid)  # all are
+    assert learning._readings(own, lesson.held)["over"] == pytest.approx(0.75)
+
+
+@REAL
+def test_glove_vectors_are_taken_and_frozen_on_demand() -> None:
+    own = unfitted("a2r")
+    own.nets = Nets(hidden=8, vectors="glove", frozen=True)
+    own.fit(rows("sentences"))
+    table = own.net_.teller.body.embedding.table
+    assert not table.weight.requires_grad
+    at = own.net_.reader.vocabulary.ids["the"]
+    assert float(table.weight[at].norm()) > 3  # as GloVe has it
+    assert torch.equal(table.weight[at], own.net_.chooser.body.embedding.table.weight[at])
+
+
+def test_glove_is_for_texts() -> None:
+    own = unfitted("a2r")
+    own.nets = Nets(hidden=8, vectors="glove")
+    with pytest.raises(InputError, match="for texts"):
+        own.fit(rows("table"))

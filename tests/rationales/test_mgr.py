@@ -1,0 +1,49 @@
+"""MGR: several generators, each with its rate."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from rationales.lessons import ready, slopes
+from rationales.samples import rows
+from unmask.errors import InputError
+from unmask.rationales import learning
+from unmask.rationales.mgr import MGR
+from unmask.training import Recipe
+
+
+def test_rates_differ_by_player_and_the_recipe_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, _ = ready("mgr", generators=3)
+    own.recipe = Recipe(epochs=1, rate={"predictor": 3e-3, "generator": 1e-3})
+    told, seen = own.recipe, {}
+    monkeypatch.setattr(learning, "learn", lambda own, lesson, players: seen.update(rate=own.recipe.rate, of=players))
+    own.fit(rows("sentences"))
+    assert seen["rate"] == pytest.approx(
+        {"predictor": 1e-3, "generator 1": 1e-3, "generator 2": 2e-3, "generator 3": 3e-3}
+    )
+    assert own.recipe == told
+    assert len({id(module) for module, _ in seen["of"].values()}) == 4
+
+
+def test_generators_start_differently_and_learn_alone() -> None:
+    own, batch = ready("mgr", generators=2)
+    task = learning.begin(own, rows("sentences")).task
+    own._others = [own._made(task, 1).chooser]
+    assert not torch.equal(own._others[0](batch.x), own.net_.chooser(batch.x))
+    loss = own._choosing(own._others[0])(batch)
+    assert all(g is None for g in slopes(loss, own.net_.chooser))
+    assert any(g is not None for g in slopes(own._choosing(own._others[0])(batch), own._others[0]))
+
+
+def test_the_predictor_reads_them_all() -> None:
+    own, batch = ready("mgr", generators=2)
+    own._others = [own.net_.chooser]  # the same twice
+    state = batch.rng.get_state()
+    twice = own._predicting(batch)
+    own._others = []
+    batch.rng.set_state(state)
+    once = own._predicting(batch)
+    assert float(twice.detach()) > float(once.detach()) > 0
+    with pytest.raises(InputError, match="at least 1"):
+        MGR(generators=0)
