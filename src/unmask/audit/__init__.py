@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from unmask.audit.inside import INSIDE
 from unmask.audit.questions import QUESTIONS, Check
 from unmask.errors import unknown
 
@@ -144,119 +145,49 @@ CHECKS: dict[str, Check] = {
         "Adebayo et al. 2018",
         costly=True,
     ),
-    "interlocking": Check(
-        "locked:interlocking",
-        "locked",
-        "lower",
-        "How much more often a fresh predictor, free to read other units, is right than the model from its rationale.",
-        "Yu et al. 2021",
-        rationale=True,
-    ),
-    "first-unit": Check(
-        "locked:first_unit",
-        "locked",
-        "none",
-        "How often the first unit of the row is in the rationale.",
-        "Yu et al. 2021",
-        rationale=True,
-    ),
-    "exclusion": Check(
-        "locked:exclusion",
-        "locked",
+    **INSIDE,
+    "human-precision": Check(
+        "people:human_precision",
+        "people",
         "higher",
-        "How often the answer stays the same, to the last bit, when what is not in the rationale is replaced.",
-        "Yu et al. 2021",
-        rationale=True,
+        "Share of what is kept that people marked, or that is known to decide.",
+        "DeYoung et al. 2020",
+        truth=True,
     ),
-    "attention-jsd": Check(
-        "attention:jsd",
-        "stability",
-        "lower",
-        "How far attention moves (Jensen-Shannon, 0 to 0.69) under noise on word vectors; equal weights never move, so "
-        "read it beside the entropy.",
-        "Hu et al. 2023",
-        attention=True,
-    ),
-    "attention-tvd": Check(
-        "attention:tvd",
-        "stability",
-        "lower",
-        "How far the answer moves (total variation, 0 to 1) under the same noise; beside it, how far the next one is.",
-        "Hu et al. 2023",
-        attention=True,
-    ),
-    "attention-jsd-words": Check(
-        "attention:jsd_words",
-        "stability",
-        "lower",
-        "How far attention moves when one word is replaced by its nearest neighbour among the model's word vectors.",
-        "Hu et al. 2023",
-        attention=True,
-    ),
-    "attention-jsd-synonyms": Check(
-        "attention:jsd_synonyms",
-        "stability",
-        "lower",
-        "The same, but the neighbour is of the same part of speech and not of the opposite polarity (unmask[words]).",
-        attention=True,
-        costly=True,
-    ),
-    "attention-entropy": Check(
-        "attention:entropy",
-        "stability",
-        "none",
-        "How evenly attention is spread: 1 is the same for every word and tells nothing, 0 is all on one word.",
-        attention=True,
-    ),
-    "attention-permutation": Check(
-        "attention:permutation",
-        "attention",
+    "human-recall": Check(
+        "people:human_recall",
+        "people",
         "higher",
-        "How far the answer moves (total variation, median) when the weights are shuffled among the words of the row.",
-        "Jain & Wallace 2019",
-        attention=True,
+        "Share of what people marked, or what is known to decide, that is kept.",
+        "DeYoung et al. 2020",
+        truth=True,
     ),
-    "attention-adversarial": Check(
-        "attention:adversarial",
-        "attention",
-        "lower",
-        "How far attention can be moved (Jensen-Shannon, 0 to 0.69) while the answer stays the same.",
-        "Jain & Wallace 2019",
-        costly=True,
-        attention=True,
-    ),
-    "attention-gradient": Check(
-        "attention:gradient",
-        "attention",
+    "human-f1": Check(
+        "people:human_f1",
+        "people",
         "higher",
-        "How far attention ranks words as the gradient does (Kendall's tau, -1 to 1).",
-        "Jain & Wallace 2019",
-        attention=True,
+        "F1 of the two, row by row, then averaged; sentences count by their words.",
+        "DeYoung et al. 2020",
+        truth=True,
     ),
-    "attention-occlusion": Check(
-        "attention:occlusion",
-        "attention",
+    "human-f1-micro": Check(
+        "people:human_f1_micro", "people", "higher", "F1 over the units of all rows together.", truth=True
+    ),
+    "human-iou": Check(
+        "people:human_iou",
+        "people",
         "higher",
-        "How far attention ranks words by what leaving them out changes (Kendall's tau, -1 to 1).",
-        "Jain & Wallace 2019",
-        attention=True,
+        "F1 over spans: one is found where it shares half of its union with a marked one.",
+        "DeYoung et al. 2020",
+        truth=True,
     ),
-    "constant-tokens": Check(
-        "attention:constant_tokens",
-        "smuggling",
-        "lower",
-        "How much attention four words draw that are the same in every row; beside it, their even share.",
-        "Bai et al. 2021",
-        attention=True,
-    ),
-    "attention-flow": Check(
-        "attention:flow",
-        "attention",
-        "lower",
-        "How much of what the most decisive words do is done by words that get less than a tenth of the attention that "
-        "other words get in their place.",
-        "after Pruthi et al. 2020",
-        attention=True,
+    "human-auprc": Check(
+        "people:human_auprc",
+        "people",
+        "higher",
+        "How well the scores, before anything is selected, rank what people marked (area under precision and recall).",
+        "DeYoung et al. 2020",
+        truth=True,
     ),
     "seconds": Check("cost:seconds", "cost", "lower", "Seconds to explain one row, fitting not counted."),
     "calls": Check("cost:calls", "cost", "lower", "Rows the model is asked about to explain one row."),

@@ -87,6 +87,7 @@ class Case:
     pools: Mapping[str, Pool] = field(default_factory=dict)  # the rows behind `train` and `validation`
     subjects: tuple[Subject, ...] = ()
     labels: Tensor | None = None  # (n,) the true classes of the audited rows
+    relevant: Tensor | None = None  # (n, d) units that people marked, or that are known to decide
     memory: dict[Any, Any] = field(default_factory=dict)
 
     def once(self, key: Any, make: Callable[[], T]) -> T:

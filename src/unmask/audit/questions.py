@@ -14,6 +14,7 @@ QUESTIONS: dict[str, str] = {
     "stability": "Is it stable?",
     "dependence": "Does it depend on the model, on the data?",
     "attention": "Does attention tell what the model uses?",
+    "people": "Do people agree?",
     "cost": "What does it cost?",
 }
 
@@ -31,3 +32,4 @@ class Check:
     costly: bool = False  # trains or explains much more than the rest: run on demand only
     attention: bool = False  # about the model's attention: left out where it has none
     rationale: bool = False  # about models that explain themselves: left out where none is audited
+    truth: bool = False  # about units that people marked, or that are known to decide: left out where they are not

@@ -20,7 +20,7 @@ from unmask.masking.controls import CONTROLS, control_scores
 from unmask.masking.removals import make_removal
 from unmask.models import Wrapped, counted
 from unmask.nets import Reader, read
-from unmask.types import Dataset, Explainer, Explanation, Inputs, Model, rows_of
+from unmask.types import Dataset, Explainer, Explanation, Inputs, Model, Split, rows_of
 
 __all__ = ["Settings", "assemble", "control"]
 
@@ -81,6 +81,7 @@ def assemble(model: Wrapped, data: Dataset, given: Mapping[str, Explainer | Expl
         validation=_judge_rows(reader, pools["validation"]),
         pools=pools,
         labels=torch.as_tensor(data[settings.split].y)[places.audited],
+        relevant=_marked(data[settings.split], places.audited, data.layout.valid(x)),
     )
     if len(case.target.unique()) < 2:
         only = data.classes[int(case.target[0])]
@@ -89,6 +90,11 @@ def assemble(model: Wrapped, data: Dataset, given: Mapping[str, Explainer | Expl
         )
     subjects = _subjects(case, given, places, settings)
     return replace(case, subjects=(*subjects, *(control(case, c, settings.k) for c in CONTROLS)))
+
+
+def _marked(split: Split, index: Tensor, valid: Tensor) -> Tensor | None:
+    """What people marked in those rows, at the width of the rows."""
+    return None if split.relevant is None else split.relevant[index][:, : valid.shape[1]].bool() & valid
 
 
 def _places(data: Dataset, settings: Settings) -> _Places:

@@ -19,7 +19,7 @@ from unmask.audit.examples import examples
 from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
-from unmask.audit.smuggling import FOLDS, SEEDS
+from unmask.audit.recording import recorded
 from unmask.audit.stability import DRAWS
 from unmask.audit.statistics import Bootstrap, balanced, holm
 from unmask.audit.subjects import Settings, assemble, control
@@ -56,7 +56,7 @@ def run(
     resume: Path | None = None,
 ) -> Findings:
     """Audit the given explainers and ready-made explanations; with `resume`, finished checks are kept there."""
-    settings = _fitting(model, given, settings)
+    settings = _fitting(model, data, given, settings)
     case = assemble(model, data, given, settings)
     bench = _measure(case, Memo(resume), settings)
     rows = tuple(row for subject in case.subjects for row in _rows(bench, subject))
@@ -67,7 +67,7 @@ def run(
         verdicts=_verdicts(bench),
         controls=tuple(CONTROLS),
         examples=tuple(examples(case)),
-        settings=_settings(case, settings),
+        settings=recorded(case, settings),
         questions={
             text: found
             for q, text in QUESTIONS.items()
@@ -77,9 +77,13 @@ def run(
     )
 
 
-def _fitting(model: Wrapped, given: Mapping[str, object], settings: Settings) -> Settings:
-    """The settings without checks on attention where the model has none, and on rationales where none is audited."""
-    has = {"attention": pays_attention(model), "rationale": any(explains_itself(thing) for thing in given.values())}
+def _fitting(model: Wrapped, data: Dataset, given: Mapping[str, object], settings: Settings) -> Settings:
+    """The settings without checks on what is not there: attention, rationales, units that people marked."""
+    has = {
+        "attention": pays_attention(model),
+        "rationale": any(explains_itself(thing) for thing in given.values()),
+        "truth": data[settings.split].relevant is not None,
+    }
     lacks = [what for what, there in has.items() if not there]
     fit = (name for name in settings.checks if not any(getattr(CHECKS[name], what) for what in lacks))
     return replace(settings, checks=tuple(fit))
@@ -262,36 +266,3 @@ def _one_sided(case: Case, same: Tensor) -> str:
         return ""
     high, low = (f"{rates[c]:.0%} of the rows of class {case.data.classes[c]}" for c in (best, worst))
     return f"it keeps the answer in {high}, but in {low}"
-
-
-def _settings(case: Case, settings: Settings) -> dict[str, object]:
-    return {
-        "k": settings.k,
-        "removal": case.removal.name,
-        "split": settings.split,
-        "n": len(case.target),
-        "seed": settings.seed,
-        "model": case.model.describe(),
-        "data": {
-            "name": case.data.name,
-            "kind": case.data.kind,
-            "classes": list(case.data.classes),
-            **dict(case.data.notes),
-        },
-        "explanations": {s.name: _plain(s.explanation.origin) for s in case.subjects},
-        "judges": {"of a kind": SEEDS, "folds where rows are few": FOLDS, "learn from": settings.pool},
-        "checks": list(settings.checks),
-        "versions": {name: version(name) for name in ("unmask", "torch", "captum", "scikit-learn", "numpy")},
-        "thresholds": {
-            "alpha": verdict.ALPHA,
-            "encoding share": verdict.SHARE_LIMIT,
-            "one-sided": verdict.ONE_SIDED,
-            "survives random weights": verdict.SURVIVES,
-            "attention hides": verdict.HIDES,
-            "better off elsewhere": verdict.ELSEWHERE,
-        },
-    }
-
-
-def _plain(origin: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in origin.items() if key != "seconds"}

@@ -1,0 +1,47 @@
+"""What an audit was run with, for the report: rows, removal, model, data, thresholds, versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+
+from unmask.audit import verdict
+from unmask.audit.case import Case
+from unmask.audit.smuggling import FOLDS, SEEDS
+from unmask.audit.subjects import Settings
+
+__all__ = ["recorded"]
+
+
+def recorded(case: Case, settings: Settings) -> dict[str, object]:
+    """The settings of an audit as plain values: enough to run it again."""
+    return {
+        "k": settings.k,
+        "removal": case.removal.name,
+        "split": settings.split,
+        "n": len(case.target),
+        "seed": settings.seed,
+        "model": case.model.describe(),
+        "data": {
+            "name": case.data.name,
+            "kind": case.data.kind,
+            "classes": list(case.data.classes),
+            **dict(case.data.notes),
+        },
+        "explanations": {s.name: _plain(s.explanation.origin) for s in case.subjects},
+        "judges": {"of a kind": SEEDS, "folds where rows are few": FOLDS, "learn from": settings.pool},
+        "checks": list(settings.checks),
+        "versions": {name: version(name) for name in ("unmask", "torch", "captum", "scikit-learn", "numpy")},
+        "thresholds": {
+            "alpha": verdict.ALPHA,
+            "encoding share": verdict.SHARE_LIMIT,
+            "one-sided": verdict.ONE_SIDED,
+            "survives random weights": verdict.SURVIVES,
+            "attention hides": verdict.HIDES,
+            "better off elsewhere": verdict.ELSEWHERE,
+        },
+    }
+
+
+def _plain(origin: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in origin.items() if key != "seconds"}
