@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+
 from unmask.errors import InputError
 
-__all__ = ["ASPECTS", "CORES", "LEADS", "NOUNS", "POLARITIES", "SUBJECTS", "TAILS", "VERBS", "article", "lexicon"]
+__all__ = [
+    "ASPECTS",
+    "CORES",
+    "LEADS",
+    "NOUNS",
+    "POLARITIES",
+    "SUBJECTS",
+    "TAILS",
+    "VERBS",
+    "article",
+    "aspect_of",
+    "lexicon",
+]
 
 ASPECTS = ("appearance", "aroma", "palate", "taste")
 POLARITIES = ("negative", "positive")
@@ -190,3 +205,18 @@ def _deal(polarity: str, words: int, shared: int) -> dict[str, tuple[str, ...]]:
             raise InputError(f"there are not enough words for words={words} with {shared} in common; use fewer words")
         dealt[aspect] = tuple(general[:shared] + own[: words - shared])
     return dealt
+
+
+def aspect_of(sentence: Sequence[str]) -> str:
+    """The aspect that a sentence speaks of: the one whose own nouns, subjects and sentiment words it has most of."""
+    words = set(sentence)
+    return max(ASPECTS, key=lambda aspect: len(words & _telling(aspect)))
+
+
+@cache
+def _telling(aspect: str) -> frozenset[str]:
+    """Words that stand in sentences on this aspect only."""
+    own = {a: {w for text in (*NOUNS[a], *SUBJECTS[a], *VERBS[a]) for w in text.split()} for a in ASPECTS}
+    for (a, _), text in _OWN.items():
+        own[a] |= set(text.split())
+    return frozenset(own[aspect] - set().union(*(own[a] for a in ASPECTS if a != aspect)))

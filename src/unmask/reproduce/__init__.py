@@ -24,6 +24,11 @@ class Paper:
 
 
 PAPERS: dict[str, Paper] = {
+    "a2r": Paper(
+        "a2r:TABLES",
+        "Understanding Interlocking Dynamics of Cooperative Rationalization (Yu et al. 2021)",
+        "Beer reviews are withdrawn: Tables 2 and 3 are made on generated reviews.",
+    ),
     "meed": Paper(
         "meed:TABLES",
         "Adversarial Infidelity Learning for Model Interpretation (Liang et al. 2020)",

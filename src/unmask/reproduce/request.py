@@ -15,6 +15,7 @@ __all__ = ["Request"]
 
 QUICK_SETS = ("imdb", "fashion-pullover-shirt")
 QUICK_STEADY = ("vanilla/rnn", "uniform/rnn", "d1-only/rnn", "d1-topk/rnn", "word-at/rnn", "seat/rnn", "seat+words/rnn")
+QUICK_RATIONALES = ("random", "first-k", "last-k", "rnp", "a2r")
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,13 @@ class Request:
 
 def _tells(table: Table, row: str) -> bool:
     """Whether a quick run has this row."""
-    return row in {"words": QUICK, "image": QUICK, "attention": table.rows, "steady": QUICK_STEADY}[table.kind]
+    few = {"words": QUICK, "image": QUICK, "steady": QUICK_STEADY, "rationale": QUICK_RATIONALES}
+    return row in few.get(table.kind, table.rows)
 
 
 def _is_quick(table: Table) -> bool:
+    if table.kind == "rationale":
+        return table.name == "2" and table.dataset.endswith("bias=0.8")
     if table.kind in ("attention", "steady"):
         return table.kind == "attention" or (table.dataset == "sst2" and table.name in ("1", "4"))
     return table.dataset in QUICK_SETS and table.name not in ("2", "sanity")

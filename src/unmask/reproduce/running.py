@@ -23,6 +23,7 @@ from unmask.audit import CHECKS
 from unmask.reproduce import PAPERS
 from unmask.reproduce.attending import attended
 from unmask.reproduce.measuring import COSTLY, Trial, audited, kept_in, measure
+from unmask.reproduce.rationalizing import rationalized
 from unmask.reproduce.references import reference
 from unmask.reproduce.request import Request
 from unmask.reproduce.steadying import steadied
@@ -31,7 +32,11 @@ from unmask.writing import add_line
 
 __all__ = ["Request", "run", "seeds_apart", "stored", "tables_so_far", "warm_start"]
 
-MEASURES: dict[str, Callable[[Trial, Path], dict[str, Any]]] = {"attention": attended, "steady": steadied}
+MEASURES: dict[str, Callable[[Trial, Path], dict[str, Any]]] = {
+    "attention": attended,
+    "steady": steadied,
+    "rationale": rationalized,
+}
 
 SHARES = (
     "fs-m",
@@ -43,6 +48,13 @@ SHARES = (
     "f1",
     "overlap",
     "entropy",
+    "accuracy",
+    "precision",
+    "recall",
+    "x1",
+    "locked",
+    "iou-f1",
+    "auprc",
 )  # shares of rows, 0 to 100 per cent
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from unmask.reproduce.choices import rationale
 from unmask.training import Recipe
 
 __all__ = [
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 Scale = Literal["quick", "default", "paper"]
-Kind = Literal["words", "image", "attention", "steady"]
+Kind = Literal["words", "image", "attention", "steady", "rationale"]
 SCALES: tuple[Scale, ...] = ("quick", "default", "paper")
 CONTROLS = ("random", "first-k", "last-k")
 SIGNED = ("gradient", "gradient-x-input", "gradient-x-input-abs", "integrated-gradients")
@@ -147,6 +148,8 @@ def made(row: str, table: Table, scale: Scale, seed: int) -> tuple[str, dict[str
         return form.method, {**form.settings, "recipe": replace(_attending(form.method, scale), seed=seed)}
     if table.kind == "steady":
         return _steadying(row, scale, seed)
+    if table.kind == "rationale":
+        return rationale(row, table.dataset, scale, seed) if row not in CONTROLS else (row, {})
     form = FORMS[row]
     settings = form.at(table.kind)
     if form.method in LEARNED:

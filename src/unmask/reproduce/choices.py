@@ -1,0 +1,60 @@
+"""Rows about rationales: which model, with which settings, on which rows."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from unmask.nets.bodies import Nets
+from unmask.training import Recipe
+
+__all__ = ["MOVIE_ROWS", "RATIONALES", "REVIEW_ROWS", "rationale", "split_name"]
+
+REVIEW_ROWS = {"quick": 2000, "default": 4000, "paper": 4000}  # generated reviews to learn from
+MOVIE_ROWS = {"quick": (300, 60), "default": (1600, 199), "paper": (1600, 199)}  # to learn from, to test on
+
+PAPER_RATES = {"predictor": 1e-3, "generator": 1e-4}
+RATIONALES: dict[str, tuple[str, dict[str, Any]]] = {
+    "rnp": ("rnp", {}),
+    "rnp-straight-through": ("rnp-straight-through", {}),
+    "rnp+paper-rates": ("rnp", {"rate": PAPER_RATES}),
+    "three-player": ("three-player", {}),
+    "hardkuma": ("hardkuma", {}),
+    "fr": ("fr", {}),
+    "mgr": ("mgr", {}),
+    "mcd": ("mcd", {}),
+    "a2r": ("a2r", {}),
+    "a2r+paper-rates": ("a2r", {"rate": PAPER_RATES}),
+    "a2r+released": ("a2r", {"form": "released"}),
+    "a2r+anneal": ("a2r", {"anneal": 10}),
+    **{f"a2r+lam={lam:g}": ("a2r", {"lam": lam}) for lam in (0.0, 0.1, 0.5, 2.0, 5.0)},
+}
+RATES = {"predictor": 2e-3, "generator": 5e-3}
+SKEWED_RATES = {"predictor": 1e-3, "generator": 1e-2}
+SPANNED = ("a2r", "mcd")  # models that can be told to keep runs of words
+
+
+def split_name(dataset: str) -> tuple[str, dict[str, str], int]:
+    """`reviews:preset=hard,skew=10` -> the set, its options, and how long the predictor is skewed."""
+    base, _, text = dataset.partition(":")
+    options = dict(part.split("=", 1) for part in text.split(",") if part)
+    return base, options, int(options.pop("skew", 0))
+
+
+def rationale(
+    row: str, dataset: str, scale: Literal["quick", "default", "paper"], seed: int
+) -> tuple[str, dict[str, Any]]:
+    """The model of a row and its settings."""
+    method, own = RATIONALES[row]
+    settings = dict(own)
+    base, _, skew = split_name(dataset)
+    rate = settings.pop("rate", SKEWED_RATES if skew else RATES)
+    if base == "eraser-movies":
+        nets, epochs = Nets(hidden=100, vectors="glove", frozen=True), 3 if scale == "quick" else 8
+        settings["recipe"] = Recipe(epochs=epochs, batch=20, rate={"predictor": 1e-3, "generator": 1e-3}, seed=seed)
+        if method in SPANNED:
+            settings["smooth"] = 9
+    else:
+        nets, epochs = Nets(), 8 if scale == "quick" else 12
+        batch = 100 if scale == "quick" else 200
+        settings["recipe"] = Recipe(epochs=epochs, batch=batch, rate=rate, seed=seed)
+    return method, {**settings, "nets": nets, "skew": skew}

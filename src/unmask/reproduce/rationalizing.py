@@ -1,0 +1,91 @@
+"""One row about rationales: train a model that explains itself, then compare its rationales with the true ones."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unmask import api, seeds
+from unmask.audit.people import auprc, iou_f1, token_scores
+from unmask.data import load, review_words
+from unmask.masking.controls import control_scores
+from unmask.rationales.choosing import number
+from unmask.reproduce.choices import MOVIE_ROWS, REVIEW_ROWS, split_name
+from unmask.reproduce.measuring import Trial, percent, some
+from unmask.reproduce.tables import CONTROLS, Scale, made
+from unmask.types import Dataset, Split
+
+__all__ = ["locked", "rationalized"]
+
+SHARE = 0.2  # of the words of a movie review
+LAST = 480  # words that are learned from: reviews conclude at the end
+
+
+def rationalized(trial: Trial, cache: Path) -> dict[str, Any]:
+    """Accuracy, and agreement of the rationales with the true ones, in per cent."""
+    started = time.perf_counter()
+    data = _rows(trial.table.dataset, trial.seed, trial.scale)
+    k: int | float = trial.table.k or SHARE
+    found: dict[str, Any] = {"key": trial.key, "n": len(data.test)}
+    if trial.row in CONTROLS:
+        rng = seeds.generator(seeds.derive(trial.seed, trial.row))
+        scores, kept = control_scores(trial.row, data.test.valid, number(k, data.test.valid), rng)
+        values = _values(data, kept, scores)
+    else:
+        method, settings = made(trial.row, trial.table, trial.scale, trial.seed)
+        own = api.rationalize(data, k, method=method, seed=trial.seed, settings=settings)
+        e = own.explain(data.test.x)
+        values = {"accuracy": (e.target == data.test.y).float(), **_values(data, e.kept, e.scores)}
+        found["readings"], found["curve"] = own.readings_, [round(100 * c["accuracy"], 2) for c in own.curve_]
+    found["values"] = {
+        name: percent(v[~v.isnan()], trial.seed) for name, v in values.items() if name in trial.table.metrics
+    }
+    return {**found, "seconds": {"fit": round(time.perf_counter() - started, 1)}}
+
+
+def _values(data: Dataset, kept: Tensor, scores: Tensor) -> dict[str, Tensor]:
+    test = data.test
+    assert test.relevant is not None
+    names = ("precision", "recall", "f1")
+    found = dict(zip(names, token_scores(kept, test.relevant, _lengths(data)), strict=True))
+    if data.kind != "sentences":
+        return {**found, "iou-f1": iou_f1(kept, test.relevant), "auprc": auprc(scores, test.relevant, test.valid)}
+    first = (kept & (test.valid.cumsum(1) == 1)).any(1).float()
+    return {**found, "x1": first, "locked": torch.tensor([float(locked(test, kept))])}
+
+
+def _lengths(data: Dataset) -> Tensor | None:
+    if data.kind != "sentences":
+        return None
+    lengths = torch.zeros(data.test.valid.shape)
+    lengths[data.test.valid] = torch.tensor([float(len(sentence)) for row in data.test.x for sentence in row])
+    return lengths
+
+
+def locked(split: Split, kept: Tensor) -> bool:
+    """Whether the kind of sentence that is kept most often is another than the one that tells the label."""
+    assert split.relevant is not None
+    kinds = Counter(review_words.aspect_of(split.x[i][j]) for i, j in kept.nonzero().tolist())
+    gold = Counter(review_words.aspect_of(split.x[i][j]) for i, j in split.relevant.nonzero().tolist())
+    return not kinds or kinds.most_common(1)[0][0] != gold.most_common(1)[0][0]
+
+
+@lru_cache(maxsize=1)
+def _rows(dataset: str, seed: int, scale: Scale) -> Dataset:
+    base, options, _ = split_name(dataset)
+    if base == "reviews":
+        text = ",".join(f"{name}={value}" for name, value in options.items())
+        skewed = "skew" in dataset
+        n = REVIEW_ROWS[scale] // 2 if skewed and scale != "quick" else REVIEW_ROWS[scale]
+        return load(f"reviews:{text}", seed=seed, unit="sentences", n=n)
+    learned, tested = MOVIE_ROWS[scale]
+    whole, short = load(base, seed=seed), load(base, seed=seed, length=LAST, truncate="tail")
+    train, held = some(short.train, learned, seed, "train"), short.validation
+    return replace(whole, train=train, validation=held, test=some(whole.test, tested, seed, "test"))

@@ -1,0 +1,36 @@
+"""The tables of A2R."""
+
+from __future__ import annotations
+
+import pytest
+
+from unmask.data import load
+from unmask.reproduce import tables_of
+from unmask.reproduce.choices import RATIONALES, split_name
+from unmask.reproduce.tables import CONTROLS
+
+TABLES = tables_of("a2r")
+
+
+def test_every_row_is_known() -> None:
+    for table in TABLES:
+        assert set(table.rows) <= {*CONTROLS, *RATIONALES}
+        assert set(table.published) <= set(table.rows)
+        assert table.note
+
+
+@pytest.mark.parametrize("table", [t for t in TABLES if t.dataset.startswith("reviews")], ids=lambda t: t.dataset)
+def test_reviews_can_be_loaded_by_their_names(table) -> None:
+    base, options, _ = split_name(table.dataset)
+    text = ",".join(f"{name}={value}" for name, value in options.items())
+    data = load(f"{base}:{text}", seed=0, unit="sentences", n=40)
+    assert data.kind == "sentences"
+    assert data.test.relevant is not None
+
+
+def test_published_figures_stand_where_they_belong() -> None:
+    two = next(t for t in TABLES if t.dataset.endswith("bias=0.8") and t.name == "2")
+    assert two.published["rnp"] == {"accuracy": 83.3, "precision": 2.6, "recall": 6.0, "f1": 3.4, "x1": 99.9}
+    assert two.published["a2r"]["f1"] == 53.2
+    assert next(t for t in TABLES if t.name == "4").published["a2r"] == {"precision": 48.7, "recall": 31.9, "f1": 34.9}
+    assert "a2r+lam=0.1" in next(t for t in TABLES if t.name == "lambda").rows

@@ -1,0 +1,31 @@
+"""Rows about rationales."""
+
+from __future__ import annotations
+
+import pytest
+
+from unmask.methods import MODELS, make
+from unmask.reproduce.choices import RATES, RATIONALES, rationale, split_name
+
+
+def test_names_of_sets_are_taken_apart() -> None:
+    assert split_name("reviews:preset=hard,skew=10") == ("reviews", {"preset": "hard"}, 10)
+    assert split_name("eraser-movies") == ("eraser-movies", {}, 0)
+
+
+@pytest.mark.parametrize("dataset", ["reviews:preset=hard,bias=0.8", "reviews:preset=hard,skew=15", "eraser-movies"])
+@pytest.mark.parametrize("row", sorted(RATIONALES))
+def test_every_row_makes_its_model(row: str, dataset: str) -> None:
+    method, settings = rationale(row, dataset, "default", 7)
+    own = make(method, 1, None, settings)
+    assert method in MODELS
+    assert own.recipe.seed == 7
+    assert own.skew == (15 if "skew" in dataset else 0)
+    assert own.nets.vectors == ("glove" if dataset == "eraser-movies" else "random")
+
+
+def test_baselines_have_the_rates_of_the_others() -> None:
+    for row in ("rnp", "a2r"):
+        assert rationale(row, "reviews:bias=0.8", "default", 0)[1]["recipe"].rate == RATES
+        paper = rationale(f"{row}+paper-rates", "reviews:bias=0.8", "default", 0)[1]["recipe"].rate
+        assert paper == {"predictor": 1e-3, "generator": 1e-4}

@@ -1,0 +1,58 @@
+"""One row about rationales, measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from data.conftest import REAL
+from unmask.data import load
+from unmask.reproduce import rationalizing, tables_of
+from unmask.reproduce.measuring import Trial
+from unmask.reproduce.rationalizing import locked, rationalized
+
+BIASED = next(t for t in tables_of("a2r") if t.name == "2" and t.dataset.endswith("bias=0.8"))
+MOVIES = next(t for t in tables_of("a2r") if t.name == "4")
+
+
+def test_locked_is_another_kind_of_sentence_than_the_label_s() -> None:
+    test = load("reviews", seed=1, n=80, unit="sentences").test
+    assert not locked(test, test.relevant)
+    first = torch.zeros_like(test.valid)
+    first[:, 0] = True  # appearance opens
+    assert locked(test, first)
+    assert locked(test, torch.zeros_like(test.valid))  # nothing at all
+
+
+def test_controls_are_measured_by_the_definitions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rationalizing.REVIEW_ROWS, "quick", 80)
+    rationalizing._rows.cache_clear()
+    found = rationalized(Trial(BIASED, "first-k", 0, "quick"), tmp_path)["values"]
+    rationalizing._rows.cache_clear()
+    assert found["x1"] == [100.0, 100.0, 100.0]
+    assert found["locked"][0] == 100.0
+    assert found["f1"][0] == pytest.approx(0.0)  # the label's aspect never opens a review
+    assert "accuracy" not in found
+
+
+@pytest.mark.slow
+def test_a_model_is_trained_and_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rationalizing.REVIEW_ROWS, "quick", 120)
+    rationalizing._rows.cache_clear()
+    found = rationalized(Trial(BIASED, "a2r", 0, "quick"), tmp_path)
+    rationalizing._rows.cache_clear()
+    assert set(found["values"]) == set(BIASED.metrics)
+    assert len(found["curve"]) == 8
+    assert found["values"]["accuracy"][0] > 50
+    assert found["n"] == 30
+
+
+@REAL
+@pytest.mark.slow
+def test_position_alone_reaches_the_published_f1_on_movies(tmp_path: Path) -> None:
+    last = rationalized(Trial(MOVIES, "last-k", 0, "default"), tmp_path)["values"]
+    rationalizing._rows.cache_clear()
+    assert last["f1"][0] == pytest.approx(37, abs=1)
+    assert last["f1"][0] > MOVIES.published["a2r"]["f1"]
