@@ -28,7 +28,7 @@ from unmask.cli.options import (
     examples,
     offered,
 )
-from unmask.methods import METHODS
+from unmask.methods import METHODS, MODELS
 
 __all__ = ["app"]
 
@@ -247,6 +247,43 @@ def steady(
 
     source = Source(model, data, label, text, kind, outputs, takes, seed)
     steady_step(source, SteadyRequest(k, method, attention, epochs, rows), out)
+
+
+@app.command(
+    epilog=examples(
+        "unmask rationalize --data reviews:unit=sentences --k 1",
+        "unmask rationalize --data tickets.csv --text body --label team --k 0.2 --method mcd",
+    )
+)
+def rationalize(
+    data: DataOption,
+    k: Annotated[
+        float, typer.Option("--k", metavar="K", help="Units of each row that it may read, or a share such as 0.2.")
+    ],
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="Which model (see unmask methods).", autocompletion=offered(MODELS))
+    ] = "a2r",
+    label: LabelOption = None,
+    text: TextOption = None,
+    kind: KindOption = None,
+    rows: Annotated[int, typer.Option(metavar="N", help="How many rows are drawn for the audit.")] = 300,
+    show: Annotated[int, typer.Option(metavar="N", help="How many test rows are shown with their rationales.")] = 3,
+    out: ReportOption = Path("."),
+    seed: SeedOption = 0,
+) -> None:
+    """Train a model that explains itself: it chooses a few units of a row, and answers from them alone.
+
+    Says how right it is, shows rationales, and audits it: does the choice
+    smuggle the answer, are choice and answer locked into each other (Yu et
+    al. 2021), does the answer depend on nothing else? Writes the model and
+    the report.
+    """
+    from unmask.cli.rationalize import RationaleRequest, rationalize_step
+    from unmask.cli.sources import Source
+
+    rationalize_step(
+        Source("reference", data, label, text, kind, None, None, seed), RationaleRequest(k, method, rows, show), out
+    )
 
 
 app.add_typer(more)

@@ -10,7 +10,7 @@ import typer
 from unmask.audit import CHECKS
 from unmask.cli.options import JsonOption, examples, offered
 from unmask.data import DATASETS
-from unmask.methods import METHODS
+from unmask.methods import METHODS, MODELS
 from unmask.reproduce import PAPERS
 
 __all__ = ["more"]
@@ -20,10 +20,10 @@ more = typer.Typer()
 
 @more.command(epilog=examples("unmask methods", "unmask methods --json"))
 def methods(json: JsonOption = False) -> None:
-    """List what can explain: name, one line, paper, and whether it needs a torch model."""
+    """List what can explain: name, one line, paper, and which model it explains ("itself": see rationalize)."""
     from unmask.cli.tables import method_rows, show_rows
 
-    show_rows(method_rows(METHODS), json)
+    show_rows([*method_rows(METHODS), *method_rows(MODELS, "itself")], json)
 
 
 @more.command(epilog=examples("unmask checks", "unmask checks --json"))

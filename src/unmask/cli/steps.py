@@ -30,6 +30,7 @@ __all__ = [
     "AuditRequest",
     "audit_step",
     "audited",
+    "check_new_folder",
     "check_place",
     "console",
     "explain_step",
@@ -69,7 +70,7 @@ def tell(text: str) -> None:
 def fit_step(source: Source, method: str, k: int, removal: str | None, out: Path) -> None:
     """Fit and save."""
     _check_names([] if method == "auto" else [method], removal)
-    _check_new_folder(out)
+    check_new_folder(out)
     task = user_task(source, k)
     explainer = api.fit(task.model, task.data, k, method=method, removal=removal, seed=task.seed)
     try:
@@ -178,7 +179,8 @@ def check_place(folder: Path) -> None:
         raise InputError(f"cannot write into {folder}: no leave to write in {there}; name another folder")
 
 
-def _check_new_folder(out: Path) -> None:
+def check_new_folder(out: Path) -> None:
+    """Refuse a folder that holds anything but an explainer, which would be replaced."""
     check_place(out)
     if out.is_dir() and any(out.iterdir()) and not (out / "explainer.json").is_file():
         raise InputError(f"{out} holds other files and no saved explainer; name a new folder")

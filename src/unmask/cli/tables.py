@@ -30,9 +30,10 @@ def show_rows(rows: list[Row], as_json: bool) -> None:
     Console(highlight=False).print(table)
 
 
-def method_rows(methods: Mapping[str, Any]) -> list[Row]:
+def method_rows(methods: Mapping[str, Any], model: str = "any") -> list[Row]:
+    """`model`: what is explained, where it need not be one of torch."""
     return [
-        {"method": name, "line": m.line, "paper": m.paper, "model": "torch" if m.needs_gradients else "any"}
+        {"method": name, "line": m.line, "paper": m.paper, "model": "torch" if m.needs_gradients else model}
         for name, m in methods.items()
     ]
 
