@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from unmask.reproduce import pictures
 from unmask.reproduce.pictures import curves, front, surrogate, violins
 from unmask.seeds import generator
 
@@ -60,3 +61,20 @@ def test_a_violin_for_each_bin_with_rows_enough() -> None:
         assert f">{text}<" in picture
     assert picture.count('id="FillBetweenPolyCollection') == 2  # one bin with ten rows in each panel, the last has one
     assert violins({"vanilla/rnn": points, "seat/rnn": points}, "across seeds") == picture
+
+
+def test_a_game_shows_payoffs_moves_and_traps() -> None:
+    picture = pictures.game(((-1.0, -10.0), (-20.0, -2.0)), [(0, 0), (1, 1)])
+    assert all(f">{text}<" in picture for text in ("-1", "-10", "-20", "-2", "select X1", "fit X2"))
+    assert pictures._moves(((-1.0, -10.0), (-20.0, -2.0))) == [
+        ((0, 1), (1, 1)),
+        ((0, 1), (0, 0)),
+        ((1, 0), (0, 0)),
+        ((1, 0), (1, 1)),
+    ]
+
+
+def test_a_landscape_names_its_lines() -> None:
+    picture = pictures.landscape([0.0, 0.5, 1.0], {"hard": [1.0, 2.0, 1.0], "soft": [1.0, 0.0, 1.0]})
+    assert ">hard<" in picture
+    assert ">soft<" in picture

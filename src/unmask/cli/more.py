@@ -55,6 +55,7 @@ def data(
         "unmask reproduce list",
         "unmask reproduce meed --quick",
         "unmask reproduce shortcuts --table 3 --dataset imdb --seeds 3 --json table3.json",
+        "unmask reproduce a2r --figure 2",
         "unmask reproduce render --out docs/results.md",
     )
 )
@@ -68,6 +69,9 @@ def reproduce(
         ),
     ] = "list",
     table: Annotated[str | None, typer.Option(metavar="T", help="One table only.")] = None,
+    figure: Annotated[
+        str | None, typer.Option(metavar="F", help="A figure instead of tables; a2r has 1 and 2, meed 3, seat 2.")
+    ] = None,
     dataset: Annotated[
         str | None, typer.Option(metavar="NAME", help="One data set only.", autocompletion=offered(DATASETS))
     ] = None,
@@ -80,7 +84,9 @@ def reproduce(
     jobs: Annotated[int, typer.Option(metavar="N", help="Rows measured side by side.", min=1)] = 2,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the tables as JSON.")] = None,
     results: Annotated[Path, typer.Option(metavar="FOLDER", help="Where what is measured is kept.")] = Path("results"),
-    out: Annotated[Path, typer.Option(metavar="FILE", help="With render: the page.")] = Path("docs/results.md"),
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="With render: the page. Figures are written beside it.")
+    ] = Path("docs/results.md"),
 ) -> None:
     """Run the tables of a paper again: its figure beside ours.
 
@@ -97,4 +103,5 @@ def reproduce(
     elif paper == "render":
         render_step(results, out, size, seeds)
     else:
-        reproduce_step(Request(paper, table, dataset, tuple(row or ()), size, seeds, jobs, results), json)
+        request = Request(paper, table, dataset, tuple(row or ()), size, seeds, jobs, results)
+        reproduce_step(request, json, figure, out.parent)

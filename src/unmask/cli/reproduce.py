@@ -13,9 +13,9 @@ from rich.table import Table
 from unmask import progress
 from unmask.errors import UnmaskError
 from unmask.reproduce import PAPERS, tables_of
-from unmask.reproduce.pictures import curves, front, violins
+from unmask.reproduce.figures import FIGURES, drawn
 from unmask.reproduce.rendering import as_markdown, grid
-from unmask.reproduce.running import Request, run, seeds_apart, tables_so_far, warm_start
+from unmask.reproduce.running import Request, run, tables_so_far
 from unmask.writing import write_text
 
 __all__ = ["paper_rows", "render_step", "reproduce_step"]
@@ -33,8 +33,11 @@ def paper_rows() -> list[dict[str, Any]]:
     ]
 
 
-def reproduce_step(request: Request, out: Path | None) -> None:
-    """Run it, print it, write it."""
+def reproduce_step(request: Request, out: Path | None, figure: str | None = None, folder: Path = Path()) -> None:
+    """Run it, print it, write it; or draw a figure into the folder."""
+    if figure is not None:
+        _draw(request, figure, folder)
+        return
     result = run(request)
     if out is not None:
         write_text(out, json.dumps(result, indent=1) + "\n")
@@ -48,18 +51,27 @@ def render_step(folder: Path, out: Path, scale: str, seeds: int) -> None:
     """All that was measured so far, as a page with its pictures beside it."""
     asked = {paper: Request(paper, scale=scale, seeds=seeds, folder=folder) for paper in PAPERS}
     found = {paper: result for paper, request in asked.items() if (result := tables_so_far(request))["rows"]}
-    pictures = {}
-    if any(line["metric"] == "reading" for line in found.get("mimic", {"rows": ()})["rows"]):
-        pictures["front.svg"] = front(found["mimic"])
-    curve = warm_start(asked["meed"])
-    if len(curve) > 1:
-        pictures["warm-start.svg"] = curves(curve, "MEED on imdb with and without the gradient prior")
-    for dataset, points in seeds_apart(asked["seat"]).items():
-        pictures[f"seeds-{dataset.replace(':', '-')}.svg"] = violins(points, f"attention across seeds, {dataset}")
-    for name, drawn in pictures.items():
-        write_text(out.parent / name, drawn)
+    pictures: dict[str, str] = {}
+    for paper, figure in FIGURES:
+        if found.get(paper):
+            pictures |= drawn(asked[paper], figure)
+    for name, picture in pictures.items():
+        write_text(out.parent / name, picture)
     write_text(out, as_markdown(list(found.values()), list(pictures)))
     progress.say(f"wrote {out}")
+
+
+def _draw(request: Request, figure: str, folder: Path) -> None:
+    """Draw one figure of a paper; where it shows what was measured, that is measured first."""
+    pictures = drawn(request, figure)
+    if not pictures:
+        run(request)
+        pictures = drawn(request, figure)
+    for name, picture in pictures.items():
+        write_text(folder / name, picture)
+        progress.say(f"wrote {folder / name}")
+    if not pictures:
+        raise UnmaskError(f"there is nothing to draw yet: run unmask reproduce {request.paper} with the rows it shows")
 
 
 def _print(result: Mapping[str, Any]) -> None:

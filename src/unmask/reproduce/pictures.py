@@ -12,7 +12,7 @@ from torch import Tensor
 from unmask import distances
 from unmask.attention.seat import topk_loss
 
-__all__ = ["curves", "front", "surrogate", "violins"]
+__all__ = ["curves", "front", "game", "landscape", "surrogate", "violins"]
 
 Line = Mapping[str, Any]
 BINS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a row's largest weight
@@ -87,6 +87,47 @@ def violins(named: Mapping[str, Sequence[Sequence[float]]], title: str) -> str:
         axis.set_xlabel("largest weight of the row")
     axes[0].set_ylabel("JSD to attention of other seeds")
     figure.suptitle(title, fontsize=10)
+    return _svg(figure)
+
+
+def game(payoff: Sequence[Sequence[float]], settled: Sequence[tuple[int, int]]) -> str:
+    """SVG of a game of two players who are paid alike: payoffs, who would move where, and where nobody moves."""
+    figure, (axis,) = _figure(1)
+    for i in range(2):
+        for j in range(2):
+            locked = (i, j) in settled
+            axis.text(
+                j, -i, f"{payoff[i][j]:g}", ha="center", va="center", fontsize=13, weight="bold" if locked else None
+            )
+            if locked:
+                axis.scatter([j], [-i], s=1500, facecolors="none", edgecolors=OTHER, linewidths=1.6)
+    for (i, j), (k, m) in _moves(payoff):
+        arrow = {"arrowstyle": "->", "color": OURS, "shrinkA": 26, "shrinkB": 26}
+        axis.annotate("", (m, -k), (j, -i), arrowprops=arrow)
+    axis.set_xticks([0, 1], ["fit X1", "fit X2"])
+    axis.set_yticks([0, -1], ["select X1", "select X2"])
+    axis.set_xlim(-0.6, 1.6)
+    axis.set_ylim(-1.6, 0.6)
+    axis.grid(visible=False)
+    axis.set_title("two traps: neither player leaves alone", fontsize=10)
+    return _svg(figure)
+
+
+def _moves(payoff: Sequence[Sequence[float]]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """(from, to) of every step that pays."""
+    steps = [((i, j), to) for i in range(2) for j in range(2) for to in ((1 - i, j), (i, 1 - j))]
+    return [(a, b) for a, b in steps if payoff[b[0]][b[1]] > payoff[a[0]][a[1]]]
+
+
+def landscape(first: Sequence[float], lines: Mapping[str, Sequence[float]]) -> str:
+    """SVG of losses of the best predictors over the chance (or weight) of the first of two sentences."""
+    figure, (axis,) = _figure(1)
+    for (name, values), (colour, style) in zip(lines.items(), ((OTHER, "-"), (OURS, "-"), (OURS, "--")), strict=False):
+        axis.plot(first, values, style, color=colour, label=name)
+    axis.set_xlabel("chance, or weight, of the first sentence")
+    axis.set_ylabel("loss of the best predictors, nats")
+    axis.legend(frameon=False, fontsize=8)
+    axis.set_title("the hard loss has a trap at each end, the soft one has none", fontsize=10)
     return _svg(figure)
 
 

@@ -1,0 +1,70 @@
+"""Figures of the papers by paper and number: files with their pictures, of what was measured or computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from unmask.errors import unknown
+from unmask.reproduce import landscape, pictures
+from unmask.reproduce.running import Request, seeds_apart, tables_so_far, warm_start
+
+__all__ = ["FIGURES", "drawn"]
+
+GRID = 101
+
+
+def _front(request: Request) -> dict[str, str]:
+    result = tables_so_far(request)
+    read = any(line["metric"] == "reading" for line in result["rows"])
+    return {"front.svg": pictures.front(result)} if read else {}
+
+
+def _warm_start(request: Request) -> dict[str, str]:
+    curve = warm_start(request)
+    title = "MEED on imdb with and without the gradient prior"
+    return {"warm-start.svg": pictures.curves(curve, title)} if len(curve) > 1 else {}
+
+
+def _violins(request: Request) -> dict[str, str]:
+    return {
+        f"seeds-{dataset.replace(':', '-')}.svg": pictures.violins(points, f"attention across seeds, {dataset}")
+        for dataset, points in seeds_apart(request).items()
+    }
+
+
+def _game(request: Request) -> dict[str, str]:
+    return {"interlocking-game.svg": pictures.game(landscape.PAYOFF, landscape.equilibria())}
+
+
+def _landscape(request: Request) -> dict[str, str]:
+    first = np.linspace(0, 1, GRID)
+    hard, soft = landscape.rationale_loss(first), landscape.attention_loss(first)
+    lines = {
+        "rationale loss": hard,
+        "A2R: attention + agreement": soft + landscape.agreement(first),
+        "attention loss": soft,
+    }
+    return {
+        "interlocking-landscape.svg": pictures.landscape(
+            first.tolist(), {name: line.tolist() for name, line in lines.items()}
+        )
+    }
+
+
+FIGURES: dict[tuple[str, str], Callable[[Request], dict[str, str]]] = {
+    ("a2r", "1"): _game,
+    ("a2r", "2"): _landscape,
+    ("meed", "3"): _warm_start,
+    ("mimic", "front"): _front,
+    ("seat", "2"): _violins,
+}
+
+
+def drawn(request: Request, figure: str) -> dict[str, str]:
+    """Files and pictures of one figure; none where nothing was measured for it yet."""
+    known = [number for paper, number in FIGURES if paper == request.paper]
+    if figure not in known:
+        raise unknown(f"figure of {request.paper}", figure, known)
+    return FIGURES[request.paper, figure](request)
