@@ -9,11 +9,11 @@ import pytest
 from cli.conftest import Run
 from unmask.audit import CHECKS
 from unmask.cli.more import more
-from unmask.methods import METHODS
+from unmask.methods import METHODS, MODELS
 from unmask.reproduce import PAPERS
 
 
-@pytest.mark.parametrize(("command", "table"), [("methods", METHODS), ("checks", CHECKS)])
+@pytest.mark.parametrize(("command", "table"), [("methods", {**METHODS, **MODELS}), ("checks", CHECKS)])
 def test_every_entry_is_listed_for_machines(command: str, table: dict[str, object], run: Run) -> None:
     ended = run(command, "--json")
     assert [next(iter(row.values())) for row in json.loads(ended.out)] == list(table)

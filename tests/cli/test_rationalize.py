@@ -21,9 +21,9 @@ def test_a_number_is_units_and_a_fraction_a_share() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--k", "1", "--method", "a2s"], "unknown rationale model 'a2s'; did you mean 'a2r'"),
-        (["--k", "1.5"], "k must be a number of units, 1 or more, or a share between 0 and 1; got 1.5"),
-        (["--k", "99"], "k must be at most 4"),
+        (["--keep", "1", "--method", "a2s"], "unknown rationale model 'a2s'; did you mean 'a2r'"),
+        (["--keep", "1.5"], "k must be a number of units, 1 or more, or a share between 0 and 1; got 1.5"),
+        (["--keep", "99"], "k must be at most 4"),
     ],
 )
 def test_bad_requests_are_one_sentence(arguments: list[str], said: str, run: Run, tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_bad_requests_are_one_sentence(arguments: list[str], said: str, run: Run
 
 @pytest.mark.slow
 def test_trained_shown_audited_and_saved(run: Run, tmp_path: Path) -> None:
-    data = ["--data", "reviews:unit=sentences,n=160", "--k", "1", "--rows", "30", "--show", "1"]
+    data = ["--data", "reviews:unit=sentences,n=160", "--keep", "1", "--rows", "30", "--show", "1"]
     done = run("rationalize", *data, "--out", str(tmp_path))
     assert done.code == 0, done.err
     assert "a2r is right in" in done.out

@@ -251,14 +251,14 @@ def steady(
 
 @app.command(
     epilog=examples(
-        "unmask rationalize --data reviews:unit=sentences --k 1",
-        "unmask rationalize --data tickets.csv --text body --label team --k 0.2 --method mcd",
+        "unmask rationalize --data reviews:unit=sentences --keep 1",
+        "unmask rationalize --data tickets.csv --text body --label team --keep 0.2 --method mcd",
     )
 )
 def rationalize(
     data: DataOption,
-    k: Annotated[
-        float, typer.Option("--k", metavar="K", help="Units of each row that it may read, or a share such as 0.2.")
+    keep: Annotated[
+        float, typer.Option(metavar="K", help="How much of a row it may read: a number of units, or a share like 0.2.")
     ],
     method: Annotated[
         str, typer.Option(metavar="NAME", help="Which model (see unmask methods).", autocompletion=offered(MODELS))
@@ -282,7 +282,7 @@ def rationalize(
     from unmask.cli.sources import Source
 
     rationalize_step(
-        Source("reference", data, label, text, kind, None, None, seed), RationaleRequest(k, method, rows, show), out
+        Source("reference", data, label, text, kind, None, None, seed), RationaleRequest(keep, method, rows, show), out
     )
 
 

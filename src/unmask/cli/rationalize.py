@@ -25,7 +25,7 @@ MODEL = "model"  # the folder below the report's that holds the trained model
 class RationaleRequest:
     """Which model, how much of a row it may read, and how many rows are audited and shown."""
 
-    k: float
+    keep: float
     method: str
     rows: int
     show: int
@@ -43,7 +43,7 @@ def rationalize_step(source: Source, request: RationaleRequest, out: Path) -> No
     check_place(out)
     check_new_folder(out / MODEL)
     check_source(source)
-    own = seeded(make(request.method, budget(request.k)), source.seed)
+    own = seeded(make(request.method, budget(request.keep)), source.seed)
     data = data_of(source)
     own.fit(data)
     own.save(out / MODEL)
