@@ -9,7 +9,7 @@ import pytest
 
 from unmask.data import DATASETS
 
-from .folders import pictures
+from .folders import beer, pictures
 
 REAL = pytest.mark.skipif(not os.environ.get("UNMASK_DATA"), reason="UNMASK_DATA names no folder with the real sets")
 
@@ -19,6 +19,8 @@ def few(name: str) -> dict[str, Any]:
     options = DATASETS[name].options
     if name == "image-folder":
         return {"path": pictures(), "size": 8}
+    if name == "beer-lei":
+        return {"path": beer()}
     return {"rows": (60, 30, 40)} if "rows" in options else {"n": 400} if "n" in options else {}
 
 

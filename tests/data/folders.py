@@ -37,3 +37,21 @@ def pictures() -> Path:
         for i in range(10):
             draw(place / label / f"{i}.png", colour, seed=i + 10 * (label == "red"))
     return place
+
+
+@functools.cache
+def beer() -> Path:
+    """The files of Lei et al. with a few reviews; made once, gone at the end."""
+    place = Path(tempfile.mkdtemp(prefix="unmask-beer-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    for part, n in (("train", 40), ("heldout", 20)):
+        lines = [
+            f"0.5 {0.9 if i % 2 else 0.1} 0.5 0.5 0.5\tit smells {'fine' if i % 2 else 'foul'} {i}" for i in range(n)
+        ]
+        (place / f"reviews.aspect2.{part}.txt").write_text("\n".join(lines))
+    marked = [
+        {"x": ["it", "smells", "fine" if i % 2 else "foul"], "y": [0.5, 0.9 if i % 2 else 0.1, 0.5], "1": [[2, 3]]}
+        for i in range(20)
+    ]
+    (place / "annotations.json").write_text("\n".join(json.dumps(row) for row in marked))
+    return place

@@ -75,6 +75,14 @@ DATASETS: dict[str, Source] = {
         ("aspect", *_TEXT),
         "aspect",
     ),
+    "beer-lei": Source(
+        "lei:beer_lei",
+        "words",
+        "the beer reviews of Lei et al. 2016, for those who hold them",
+        "yours",
+        options=("aspect", "length", "path", "rows"),
+        bare="path",
+    ),
     "compas": Source(
         "tables:load_table", "table", "defendants: arrested again in two years", "tabular", options=("rows", "scale")
     ),

@@ -15,7 +15,17 @@ from unmask.data.tokens import tokenize
 from unmask.errors import unknown
 from unmask.types import Dataset, Split
 
-__all__ = ["BEER_ASPECTS", "beer", "eraser_movies"]
+__all__ = [
+    "BEER_ASPECTS",
+    "Marked",
+    "annotated",
+    "beer",
+    "clear",
+    "eraser_movies",
+    "of_beer",
+    "rated",
+    "taken",
+]
 
 MOVIES = {"train": 1600, "dev": 200, "test": 199}
 BEER = {"reviews_unannotated": 2472, "annotations": 994}
@@ -49,7 +59,7 @@ def eraser_movies(
     place = _place(name)
     parts = [[_movie(r) for r in _records(name, place, part, count)] for part, count in MOVIES.items()]
     caps = sizes.caps(cut.rows, cut.scale, sizes.SMALL)
-    made = [_taken(part, cap, seed, cut) for part, cap in zip(parts, caps, strict=True)]
+    made = [taken(part, cap, seed, cut) for part, cap in zip(parts, caps, strict=True)]
     notes = cut.notes() | {"source": "eraser_movies", "rationales": "test: every one marked; train, validation: some"}
     return joined(name, WORDS, ("negative", "positive"), made, notes)
 
@@ -73,14 +83,18 @@ def beer(
     cut = sizes.Cut(rows, scale, length, truncate)
     place = _place(name)
     plain, marked = (_records(name, place, part, count) for part, count in BEER.items())
-    rated = [Marked(tokenize(r["text"]), int(r["scores"][aspect] >= HIGH)) for r in plain if _clear(r, aspect)]
-    tested = [_annotated(r, aspect) for r in marked if r["rationale"].get(aspect)]
+    told = [rated(tokenize(r["text"]), r, aspect) for r in plain if clear(r, aspect)]
+    tested = [annotated(r, aspect) for r in marked if r["rationale"].get(aspect)]
     train, validation, test = sizes.caps(cut.rows, cut.scale, sizes.SMALL)
-    y = torch.tensor([row.label for row in rated])
-    held = [[rated[i] for i in index.tolist()] for index in sizes.held_out(y, train, validation, seed)]
-    made = [*(_taken(part, None, seed, cut) for part in held), _taken(tested, test, seed, cut)]
-    notes = cut.notes() | {"source": "beer", "aspect": aspect, "thresholds": {"negative": LOW, "positive": HIGH}}
-    return joined(name, WORDS, ("negative", "positive"), made, notes)
+    y = torch.tensor([row.label for row in told])
+    held = [[told[i] for i in index.tolist()] for index in sizes.held_out(y, train, validation, seed)]
+    made = [*(taken(part, None, seed, cut) for part in held), taken(tested, test, seed, cut)]
+    return joined(name, WORDS, ("negative", "positive"), made, cut.notes() | of_beer(aspect))
+
+
+def of_beer(aspect: str) -> dict[str, Any]:
+    """What notes say of beer reviews."""
+    return {"source": "beer", "aspect": aspect, "thresholds": {"negative": LOW, "positive": HIGH}}
 
 
 def _place(name: str) -> Path:
@@ -101,15 +115,23 @@ def _movie(record: dict[str, Any]) -> Marked:
     return Marked(record["tokens"], record["label"], record["rationale"], record["sentence_ends"])
 
 
-def _clear(record: dict[str, Any], aspect: str) -> bool:
+def clear(record: dict[str, Any], aspect: str) -> bool:
+    """Whether the rating is high or low."""
     return not LOW < record["scores"][aspect] < HIGH
 
 
-def _annotated(record: dict[str, Any], aspect: str) -> Marked:
+def rated(words: list[str], record: dict[str, Any], aspect: str) -> Marked:
+    """A review with its class."""
+    return Marked(words, int(record["scores"][aspect] >= HIGH))
+
+
+def annotated(record: dict[str, Any], aspect: str) -> Marked:
+    """A review with its class and what people marked."""
     return Marked(record["tokens"], int(record["scores"][aspect] >= HIGH), record["rationale"][aspect])
 
 
-def _taken(rows: list[Marked], cap: int | None, seed: int, cut: sizes.Cut) -> Split:
+def taken(rows: list[Marked], cap: int | None, seed: int, cut: sizes.Cut) -> Split:
+    """At most `cap` of the rows, cut to their length."""
     y = torch.tensor([row.label for row in rows])
     index = sizes.some(y, cap, seed)
     chosen = [rows[i] for i in index.tolist()]

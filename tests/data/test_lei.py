@@ -1,0 +1,64 @@
+"""The files of Lei et al., written small."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from unmask.data import load
+from unmask.errors import InputError
+
+LINES = [
+    "0.9 0.8 0.5 0.5 0.5\tsmells of roses and honey",
+    "0.9 0.2 0.5 0.5 0.5\tsmells of old socks",
+    "0.9 0.5 0.5 0.5 0.5\tsmells of nothing at all",
+    "0.1 0.7 0.5 0.5 0.5\tpale but it smells fine",
+]
+MARKED = [
+    {"x": ["it", "smells", "good", "."], "y": [0.5, 0.9, 0.5, 0.5, 0.5], "1": [[1, 3]], "0": []},
+    {"x": ["bad", "smell", "today"], "y": [0.5, 0.5, 0.5, 0.5, 0.5], "1": [[0, 2]]},
+    {"x": ["no", "rationale"], "y": [0.5, 0.9, 0.5, 0.5, 0.5], "1": []},
+]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    with gzip.open(tmp_path / "reviews.aspect2.train.txt.gz", "wt") as stream:
+        stream.write("\n".join(LINES))
+    (tmp_path / "reviews.aspect2.heldout.txt").write_text("\n".join(LINES[:2]))  # unpacked will do
+    (tmp_path / "annotations.json").write_text("\n".join(json.dumps(row) for row in MARKED))
+    return tmp_path
+
+
+def test_reviews_labels_and_marks(files: Path) -> None:
+    data = load("beer-lei", path=files)
+    labels = {" ".join(row): y for row, y in zip(data.train.x, data.train.y.tolist(), strict=True)}
+    assert labels == {LINES[i].partition("\t")[2]: y for i, y in ((0, 1), (1, 0), (3, 1))}
+    assert sorted(data.validation.y.tolist()) == [0, 1]
+    found = zip(data.test.x, data.test.y.tolist(), data.test.relevant.tolist(), strict=True)
+    assert sorted((row, y, marks[: len(row)]) for row, y, marks in found) == [
+        (["bad", "smell", "today"], 0, [True, True, False]),
+        (["it", "smells", "good", "."], 1, [False, True, True, False]),
+    ]
+    assert data.notes["aspect"] == "aroma"
+
+
+def test_rows_and_length_are_cut(files: Path) -> None:
+    data = load("beer-lei", path=files, rows="2/1/1", length=2)
+    assert (len(data.train), len(data.validation), len(data.test)) == (2, 1, 1)
+    assert max(len(row) for row in data.train.x) == 2
+
+
+def test_bad_folders_are_one_sentence(files: Path) -> None:
+    with pytest.raises(InputError, match="say where the files are"):
+        load("beer-lei")
+    with pytest.raises(InputError, match=r"has no reviews.aspect1.train.txt.gz"):
+        load("beer-lei", path=files, aspect="appearance")
+    with pytest.raises(InputError, match="unknown aspect 'taste'"):
+        load("beer-lei", path=files, aspect="taste")
+    (files / "reviews.aspect2.heldout.txt").write_text("0.1 0.2\twords")
+    with pytest.raises(InputError, match=r"line 1 of reviews.aspect2.heldout.txt.gz must be"):
+        load("beer-lei", path=files)
