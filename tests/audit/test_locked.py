@@ -16,6 +16,8 @@ from unmask.audit.subjects import Settings, assemble
 from unmask.models import wrap
 from unmask.types import Dataset, Explanation, Inputs
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Rationale:
@@ -84,7 +86,6 @@ def test_an_answer_told_from_the_rationale_is_sealed_and_one_that_peeks_is_not(k
         assert (float(values.mean()) == 1) != peeks
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["table", "sentences"])
 def test_a_locked_model_would_be_better_off_elsewhere(kind: str) -> None:
     good, poor = (case_of(Rationale(kind, poor=poor)) for poor in (False, True))

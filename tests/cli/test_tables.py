@@ -12,7 +12,7 @@ from unmask.audit import CHECKS
 from unmask.auto import Comparison
 from unmask.cli import tables
 from unmask.data import DATASETS
-from unmask.methods import METHODS
+from unmask.methods import METHODS, MODELS
 from unmask.types import Findings, Result, Verdict
 
 
@@ -23,7 +23,11 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("words", "key", "table"),
-    [(["methods"], "method", METHODS), (["checks"], "check", CHECKS), (["data", "list"], "data set", DATASETS)],
+    [
+        (["methods"], "method", {**METHODS, **MODELS}),
+        (["checks"], "check", CHECKS),
+        (["data", "list"], "data set", DATASETS),
+    ],
     ids=["methods", "checks", "data"],
 )
 def test_lists(run: Run, words: list[str], key: str, table: dict[str, object]) -> None:
@@ -40,6 +44,7 @@ def test_lists(run: Run, words: list[str], key: str, table: dict[str, object]) -
 def test_facts_of_rows() -> None:
     gradient = next(row for row in tables.method_rows(METHODS) if row["method"] == "gradient")
     assert (gradient["model"], gradient["paper"]) == ("torch", "Simonyan et al. 2014")
+    assert {row["model"] for row in tables.method_rows(MODELS, "itself")} == {"itself"}
     assert tables.check_rows(CHECKS)[0]["better"] == CHECKS["fs-m"].better
     when = {row["check"]: row["run"] for row in tables.check_rows(CHECKS)}
     assert (when["fs-m"], when["calls"], when["fs-a"], when["sen"]) == ("default", "default", "on demand", "on demand")

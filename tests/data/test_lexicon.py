@@ -10,6 +10,8 @@ import torch
 from unmask.data.lexicon import alike, parts, polarity
 from unmask.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 
 def test_parts_of_speech_are_grouped_and_unknown_words_have_none() -> None:
     assert parts(["good", "Larger", "film", "films", "walks", "quickly", "the", "xqzwv"]) == [

@@ -14,6 +14,8 @@ from unmask.rationales import choosing
 from unmask.rationales.a2r import A2R
 from unmask.training import soft_cross_entropy
 
+pytestmark = pytest.mark.slow
+
 
 def at(name: str = "a2r", **settings):
     own, batch = ready(name, **settings)

@@ -11,6 +11,8 @@ from unmask.errors import InputError, NotFittedError
 from unmask.rationales.rnp import RNP
 from unmask.training import Recipe
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_named_target_does_not_change_the_rationale() -> None:
     own, data = fitted("rnp", "sentences"), rows("sentences")
@@ -32,7 +34,6 @@ def test_nothing_is_answered_before_fit() -> None:
         RNP().explain(rows("words").test.x)
 
 
-@pytest.mark.slow
 def test_it_can_be_audited_like_any_other() -> None:
     data = rows("sentences")
     own = unfitted("a2r")

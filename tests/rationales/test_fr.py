@@ -6,6 +6,8 @@ import pytest
 
 from rationales.lessons import moved, ready, slopes
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("free", [False, True])
 def test_one_encoder_learns_all(free: bool) -> None:

@@ -15,6 +15,8 @@ from unmask.rationales import learning
 from unmask.rationales.choosing import draw, explored
 from unmask.seeds import generator
 
+pytestmark = pytest.mark.slow
+
 
 def test_reinforce_follows_the_slope_of_the_mean_reward() -> None:
     scores, reward = torch.tensor([[0.5, -0.2, 0.1]]), torch.tensor([1.0, -0.5, 0.3])

@@ -8,6 +8,8 @@ import torch
 from rationales.lessons import moved, ready, slopes
 from unmask.training import soft_cross_entropy
 
+pytestmark = pytest.mark.slow
+
 
 def test_nothing_is_lost_where_all_is_kept() -> None:
     own, batch = ready("mcd", k=4)

@@ -12,6 +12,8 @@ from unmask.rationales import learning
 from unmask.rationales.mgr import MGR
 from unmask.training import Recipe
 
+pytestmark = pytest.mark.slow
+
 
 def test_rates_differ_by_player_and_the_recipe_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     own, _ = ready("mgr", generators=3)

@@ -8,6 +8,8 @@ import torch
 from rationales.lessons import moved, ready, slopes
 from rationales.samples import rows
 
+pytestmark = pytest.mark.slow
+
 
 def test_who_learns_from_what() -> None:
     own, batch = ready("three-player")

@@ -11,6 +11,8 @@ from unmask.reproduce import PAPERS
 from unmask.reproduce.figures import FIGURES, drawn
 from unmask.reproduce.running import Request
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("paper", "figure"), sorted(FIGURES))
 def test_every_figure_is_a_picture_or_waits_for_what_it_shows(paper: str, figure: str, tmp_path: Path) -> None:
