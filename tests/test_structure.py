@@ -38,6 +38,12 @@ parsed = cache(ast.parse)
 
 
 @cache
+def nodes(source: str) -> tuple[ast.AST, ...]:
+    """Every node of a source text."""
+    return tuple(ast.walk(parsed(source)))
+
+
+@cache
 def sources() -> dict[str, str]:
     """Path below the package -> source text, of every file."""
     return {str(path.relative_to(PACKAGE)): path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
@@ -72,6 +78,11 @@ def functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef | ast.Asy
             yield from walk(child, inside)
 
     return walk(tree, "")
+
+
+@cache
+def functions_of(source: str) -> tuple[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef], ...]:
+    return tuple(functions(parsed(source)))
 
 
 def classes(tree: ast.Module) -> list[ast.ClassDef]:
@@ -161,7 +172,7 @@ def wrong_imports(path: str, source: str) -> list[str]:
     allowed = MAY_IMPORT[here] | {here}
     found = [
         (node.lineno, target)
-        for node in ast.walk(parsed(source))
+        for node in nodes(source)
         if isinstance(node, ast.Import | ast.ImportFrom | ast.Constant)
         for target in imported_rooms(path, node)
     ]
@@ -172,7 +183,15 @@ def wrong_imports(path: str, source: str) -> list[str]:
 
 # --- tables: plain literals, every entry real and tested --------------------------------------------------------------
 
-TABLES = {"METHODS": "explainers", "CHECKS": "audit", "DATASETS": "data", "REMOVALS": "masking"}
+TABLES = {
+    "METHODS": "explainers",
+    "MODELS": "rationales",
+    "CHECKS": "audit",
+    "INSIDE": "audit",
+    "DATASETS": "data",
+    "REMOVALS": "masking",
+}
+ELSEWHERE = {"INSIDE": "audit/inside.py"}  # tables that are parts of another
 NAMES_NO_OBJECT = {"REMOVALS"}  # a removal is a name: its entry says what it does, not where it lives
 
 
@@ -215,9 +234,10 @@ def top_names(source: str) -> set[str]:
 def dangling_entries(name: str, files: Mapping[str, str]) -> list[str]:
     """Faults of a table itself: missing, not a literal, or an entry that names nothing."""
     folder = TABLES[name]
-    entries = table(name, files.get(f"{folder}/__init__.py", ""))
+    home = ELSEWHERE.get(name, f"{folder}/__init__.py")
+    entries = table(name, files.get(home, ""))
     if not entries:
-        return [f"{folder}/__init__.py: {name} must be a dict literal with at least one entry"]
+        return [f"{home}: {name} must be a dict literal with at least one entry"]
     faults = []
     for key, target in entries.items():
         if name in NAMES_NO_OBJECT:
@@ -238,7 +258,8 @@ def untested_entries(name: str, files: Mapping[str, str], test_files: Mapping[st
     quoted = {text for path, source in test_files.items() if room(path) == folder for text in strings(parsed(source))}
     contract = any(parametrised_over(name, source) for source in test_files.values())
     faults = []
-    for key, target in (table(name, files.get(f"{folder}/__init__.py", "")) or {}).items():
+    home = ELSEWHERE.get(name, f"{folder}/__init__.py")
+    for key, target in (table(name, files.get(home, "")) or {}).items():
         beside = target is not None and path_of_test(module_path(target, folder)) in test_files
         if key not in quoted and not (contract and beside):
             faults.append(f"{name}[{key!r}] has no test: name it in a test below tests/{folder}/")
@@ -247,7 +268,7 @@ def untested_entries(name: str, files: Mapping[str, str], test_files: Mapping[st
 
 def parametrised_over(name: str, source: str) -> bool:
     """Whether a `parametrize` in this source runs over the table called `name`."""
-    calls = [node for node in ast.walk(parsed(source)) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes(source) if isinstance(node, ast.Call)]
     used = [
         getattr(inside, "id", None) or getattr(inside, "attr", None)
         for call in calls
@@ -297,18 +318,19 @@ def code_lines(source: str) -> set[int]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in BLANK:
             lines.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(parsed(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     return lines
 
 
+@cache
 def function_lengths(path: str, source: str) -> list[tuple[str, int]]:
     """Every function with its number of lines that hold code."""
     lines = code_lines(source)
     return [
         (f"{path}:{name}", sum(node.lineno <= line <= (node.end_lineno or 0) for line in lines))
-        for name, node in functions(parsed(source))
+        for name, node in functions_of(source)
     ]
 
 
@@ -343,7 +365,7 @@ def depth(node: ast.AST) -> int:
 
 
 def deep_functions(path: str, source: str) -> list[str]:
-    found = {f"{path}:{name}": depth(node) for name, node in functions(parsed(source))}
+    found = {f"{path}:{name}": depth(node) for name, node in functions_of(source)}
     return [f"{name}: blocks {deep} deep, at most {DEEPEST}" for name, deep in found.items() if deep > DEEPEST]
 
 
@@ -354,7 +376,7 @@ def is_command(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 def many_arguments(path: str, source: str) -> list[str]:
     faults = []
-    for name, node in functions(parsed(source)):
+    for name, node in functions_of(source):
         given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
         count = len([a for i, a in enumerate(given) if not (i == 0 and a.arg in ("self", "cls"))])
         if count > MOST_ARGUMENTS and not (room(path) == "cli" and is_command(node)):
@@ -392,7 +414,7 @@ def inheritance(path: str, source: str) -> list[str]:
 def open_keywords(path: str, source: str) -> list[str]:
     return [
         f"{path}:{name}: takes **{node.args.kwarg.arg}; name its arguments"
-        for name, node in functions(parsed(source))
+        for name, node in functions_of(source)
         if node.args.kwarg
     ]
 
@@ -434,12 +456,12 @@ def missing_tests(files: Mapping[str, str], test_files: Mapping[str, str]) -> li
     used = {
         getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "name", None)
         for source in test_files.values()
-        for node in ast.walk(parsed(source))
+        for node in nodes(source)
     }
     faults = []
     for path, source in files.items():
         if Path(path).name == "__init__.py":
-            defined = [name for name, _ in functions(parsed(source)) if "." not in name and name[0] != "_"]
+            defined = [name for name, _ in functions_of(source) if "." not in name and name[0] != "_"]
             faults += [f"{path}:{name}: is used by no test" for name in defined if name not in used]
         elif Path(path).name != "__main__.py" and path_of_test(path) not in test_files:
             faults.append(f"{path}: has no tests/{path_of_test(path)}")

@@ -55,7 +55,8 @@ class L2X:
             raise InputError(f"activation must be one of {', '.join(nets.ACTIVATIONS)}, got {self.activation!r}")
 
     def build(self, task: Task) -> None:
-        self.selector_, self.approximator_ = learned.networks(self, task)
+        alone = self.cure == "pretraining"  # the approximator is frozen: a lively selector has nobody to agree with
+        self.selector_, self.approximator_ = learned.networks(self, task, lively=alone)
         if self.approximator != "bag":
             return
         if task.reader.layout.kind != "words":
