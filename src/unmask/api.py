@@ -145,6 +145,8 @@ def _check_given(explanations: Mapping[str, Any], model: Wrapped) -> None:
     for name, thing in explanations.items():
         if name in CONTROLS:
             raise InputError(f"{name!r} is a control that every audit has; leave it out, or give it another name")
+        if isinstance(thing, str) and thing in MODELS:
+            raise InputError(f"{thing} is a model that explains itself: audit(r.model(), data, {{{name!r}: r}})")
         if isinstance(thing, str) and thing not in METHODS:
             raise unknown("method", thing, METHODS)
         if isinstance(thing, str) and METHODS[thing].needs_gradients and model.module is None:
@@ -154,7 +156,10 @@ def _check_given(explanations: Mapping[str, Any], model: Wrapped) -> None:
 def _common_k(explanations: Mapping[str, Any], k: int | None, data: Dataset, split: str) -> int:
     """The number of units the controls keep: `k`, or what the explanations themselves keep."""
     found = [thing.k for thing in explanations.values() if isinstance(getattr(thing, "k", None), int)]
-    found += [int(t.kept.sum(1).max()) for t in explanations.values() if isinstance(t, Explanation)]
+    shares = [thing for thing in explanations.values() if isinstance(getattr(thing, "k", None), float)]
+    made = [thing.explain(data[split].x) for thing in shares if k is None]  # a share is another number in each row
+    made += [thing for thing in explanations.values() if isinstance(thing, Explanation)]
+    found += [int(e.kept.sum(1).max()) for e in made]
     if k is None and not found:
         raise InputError("say how many units an explanation keeps: audit(..., k=10)")
     chosen = k if k is not None else max(found)

@@ -99,7 +99,7 @@ def test_a_locked_model_would_be_better_off_elsewhere(kind: str) -> None:
 def test_first_units_are_counted() -> None:
     case = case_of(Rationale("words", poor=True))
     assert float(locked.first_unit(case, case.subjects[0]).values.mean()) == 1
-    assert "100% of the rationales begin at unit 1" in locked._places(case, case.subjects[0])
+    assert "100% of the rationales begin at unit 1" in locked._places(case.subjects[0])
 
 
 def test_others_have_no_lock() -> None:

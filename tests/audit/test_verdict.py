@@ -36,6 +36,12 @@ NAN = float("nan")
         ({"hidden": (0.9, 0.8, 0.05)}, "reject"),
         ({"hidden": (0.2, 0.1, 0.05)}, "trust"),
         ({"hidden": (0.2, 0.1, 0.05), "share": (0.9, 0.8)}, "care"),
+        ({"elsewhere": (0.1, 0.05, 0.2)}, "reject"),
+        ({"elsewhere": (0.1, -0.01, 0.2)}, "trust"),  # it may be chance
+        ({"elsewhere": (0.02, 0.01, 0.2)}, "trust"),  # two predictors differ by as much
+        ({"elsewhere": (-0.1, -0.2, 0.2)}, "trust"),
+        ({"sealed": (1.0, 1.0, NAN)}, "trust"),
+        ({"sealed": (0.99, 0.98, NAN)}, "reject"),
     ],
 )
 def test_the_rule(change, word):
@@ -50,6 +56,17 @@ def test_the_share_counts_from_the_random_controls_level():
 
 def test_a_share_that_may_be_chance_is_no_leak():
     assert not leaks(replace(GOOD, share=(0.9, -0.1), share_null=0.0))
+
+
+def test_locked_and_open_answers_are_said_in_words():
+    locked = decide(replace(GOOD, elsewhere=(0.1, 0.05, 0.2))).reasons[0]
+    assert locked == (
+        "choice and prediction are locked: a fresh predictor that may read other units is 10% more often right"
+    )
+    free = decide(replace(GOOD, elsewhere=(-0.02, -0.05, 0.2))).reasons
+    assert any("not locked" in reason and "right no more often (-2%)" in reason for reason in free)
+    leaking = decide(replace(GOOD, sealed=(0.9, 0.8, NAN))).reasons[0]
+    assert "in 10% of the rows what is left out changes it" in leaking
 
 
 def test_the_reasons_say_what_decided_first():

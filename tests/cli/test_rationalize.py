@@ -23,6 +23,7 @@ def test_a_number_is_units_and_a_fraction_a_share() -> None:
     [
         (["--keep", "1", "--method", "a2s"], "unknown rationale model 'a2s'; did you mean 'a2r'"),
         (["--keep", "1.5"], "k must be a number of units, 1 or more, or a share between 0 and 1; got 1.5"),
+        (["--keep", "inf"], "k must be a number of units"),
         (["--keep", "99"], "k must be at most 4"),
     ],
 )

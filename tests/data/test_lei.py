@@ -62,3 +62,16 @@ def test_bad_folders_are_one_sentence(files: Path) -> None:
     (files / "reviews.aspect2.heldout.txt").write_text("0.1 0.2\twords")
     with pytest.raises(InputError, match=r"line 1 of reviews.aspect2.heldout.txt.gz must be"):
         load("beer-lei", path=files)
+
+
+@pytest.mark.parametrize("line", ["not json", "[1, 2]", '{"x": ["a"]}'])
+def test_broken_annotations_are_one_sentence(files: Path, line: str) -> None:
+    (files / "annotations.json").write_text(line)
+    with pytest.raises(InputError, match="annotations.json must hold objects with x and y"):
+        load("beer-lei", path=files)
+
+
+def test_a_broken_archive_is_one_sentence(files: Path) -> None:
+    (files / "reviews.aspect2.train.txt.gz").write_text("this is not packed")
+    with pytest.raises(InputError, match=r"cannot read reviews.aspect2.train.txt.gz"):
+        load("beer-lei", path=files)

@@ -9,7 +9,7 @@ from torch import nn
 
 from rationales.samples import rows, unfitted
 from unmask.rationales import learning
-from unmask.rationales.learning import Batch
+from unmask.rationales.building import Batch
 from unmask.seeds import generator
 
 

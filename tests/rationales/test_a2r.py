@@ -88,6 +88,6 @@ def test_words_are_not_drawn_but_taken() -> None:
 
 
 def test_settings_are_checked() -> None:
-    for wrong in ({"form": "mine"}, {"lam": -1.0}, {"anneal": -1}):
+    for wrong in ({"form": "mine"}, {"anneal": -1}):
         with pytest.raises(InputError, match="form must be"):
             A2R(**wrong)

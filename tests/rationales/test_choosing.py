@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -18,10 +19,10 @@ SCORES = torch.tensor([[0.1, 2.0, -1.0, 1.5, 0.0], [3.0, 1.0, 2.0, 9.0, 9.0], [0
 def test_budgets() -> None:
     assert number(2, VALID).tolist() == [2, 2, 1]
     assert number(0.4, VALID).tolist() == [2, 1, 1]
-    for k, smooth, spans in ((0, 1, None), (1.0, 1, None), (True, 1, None), (2, 2, None), (2, 1, 0)):
+    for wrong in ({"k": 0}, {"k": 1.0}, {"k": True}, {"explore": 1.0}, {"tau": 0.0}, {"lam": -1.0}, {"skew": -1}):
         with pytest.raises(InputError):
-            check(k, smooth, spans)
-    check(0.2, 9, 10)
+            check(SimpleNamespace(**{"k": 2, "skew": 0, **wrong}))
+    check(SimpleNamespace(k=0.2, skew=0, explore=None))
 
 
 def test_the_best_are_those_with_the_highest_scores() -> None:
@@ -48,6 +49,9 @@ def slow_runs(scores: list[float], length: int, wanted: int, spans: int) -> list
         if run and starts:
             start = max(starts, key=lambda s: sum(scores[s : s + run]))
             kept |= set(range(start, start + run))
+    while len(kept) < wanted:
+        beside = [i for i in range(length) if i not in kept and {i - 1, i + 1} & kept]
+        kept.add(max(beside, key=lambda i: scores[i]))
     return sorted(kept)
 
 
@@ -61,8 +65,26 @@ def test_runs_are_the_best_one_after_the_other(spans: int, k: int | float) -> No
     for i in range(20):
         length, wanted = int(valid[i].sum()), int(number(k, valid)[i])
         assert found[i].nonzero()[:, 0].tolist() == slow_runs(alpha[i].tolist(), length, wanted, spans)
+    assert torch.equal(found.sum(1), number(k, valid))
     edges = torch.nn.functional.pad(found.int(), (1, 1)).diff(dim=1)
     assert int((edges > 0).sum(1).max()) <= spans
+
+
+def test_runs_grow_where_no_whole_one_fits() -> None:
+    scores = torch.tensor([[0.0, 5.0, 5.0, 0.0]])
+    assert best(scores, torch.ones(1, 4, dtype=torch.bool), 4, spans=2).all()
+    assert best(scores, torch.ones(1, 4, dtype=torch.bool), 3, spans=3).sum() == 3
+
+
+def test_a_row_without_units_keeps_none_and_breaks_nothing() -> None:
+    none = torch.zeros(1, 3, dtype=torch.bool)
+    scores = torch.zeros(1, 3, requires_grad=True)
+    for way in (draw, gates):
+        drawn = way(scores, none, 2, 0.1, generator(0))
+        assert not drawn.kept.any()
+        assert torch.isfinite(drawn.log_prob).all()
+        (drawn.kept.sum() + drawn.log_prob.sum()).backward()
+        assert torch.isfinite(scores.grad).all()
 
 
 def test_exploration_is_over_units_that_exist() -> None:

@@ -7,7 +7,6 @@ from collections import deque
 import pytest
 import torch
 
-from data.conftest import REAL
 from rationales.samples import rows, unfitted
 from unmask.errors import InputError
 from unmask.nets.bodies import Nets
@@ -64,18 +63,6 @@ def test_what_is_over_the_budget_counts_against_an_epoch() -> None:
     assert learning._readings(own, lesson.held)["over"] == 0
     own.net_.choose = lambda scores, valid: (scores, valid)  # all are
     assert learning._readings(own, lesson.held)["over"] == pytest.approx(0.75)
-
-
-@REAL
-def test_glove_vectors_are_taken_and_frozen_on_demand() -> None:
-    own = unfitted("a2r")
-    own.nets = Nets(hidden=8, vectors="glove", frozen=True)
-    own.fit(rows("sentences"))
-    table = own.net_.teller.body.embedding.table
-    assert not table.weight.requires_grad
-    at = own.net_.reader.vocabulary.ids["the"]
-    assert float(table.weight[at].norm()) > 3  # as GloVe has it
-    assert torch.equal(table.weight[at], own.net_.chooser.body.embedding.table.weight[at])
 
 
 def test_glove_is_for_texts() -> None:

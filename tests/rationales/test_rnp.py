@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from rationales.lessons import moved, ready, slopes
-from rationales.samples import rows
+from rationales.samples import rows, unfitted
 from unmask.errors import InputError
 from unmask.nets.bodies import Nets
 from unmask.rationales.rnp import RNP
@@ -36,9 +36,14 @@ def test_the_reward_is_minus_tanh_of_the_loss() -> None:
 
 
 def test_settings_are_checked() -> None:
-    for wrong in ({"gradient": "none"}, {"explore": 1.0}):
-        with pytest.raises(InputError, match="gradient must be"):
-            RNP(**wrong)
+    with pytest.raises(InputError, match="gradient must be"):
+        RNP(gradient="none")
+
+
+def test_fitted_again_it_has_forgotten_old_rewards() -> None:
+    own, x = unfitted("rnp"), rows("sentences").test.x
+    first = own.fit(rows("sentences")).predict(x)
+    assert torch.equal(own.fit(rows("sentences")).predict(x), first)
 
 
 @pytest.mark.parametrize("gradient", ["reinforce", "straight-through"])

@@ -7,6 +7,8 @@ import torch
 
 from rationales.lessons import moved, ready, slopes
 from rationales.samples import rows
+from unmask.rationales import learning
+from unmask.training import Recipe
 
 pytestmark = pytest.mark.slow
 
@@ -21,8 +23,6 @@ def test_who_learns_from_what() -> None:
 
 
 def _task(own):
-    from unmask.rationales import learning
-
     return learning.begin(own, rows("sentences")).task
 
 
@@ -60,3 +60,12 @@ def test_rewards(right: int, left: int, reward: float) -> None:
     own.net_.teller.forward = answers(right)
     own._choosing(batch)
     assert own._rewards[-1] == pytest.approx(reward)
+
+
+def test_the_complement_learns_as_fast_as_the_predictor(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, _ = ready("three-player")
+    own.recipe = Recipe(epochs=1, rate={"predictor": 3e-3, "generator": 7e-3})
+    seen: dict[str, float] = {}
+    monkeypatch.setattr(learning, "learn", lambda own, lesson, players, rates: seen.update(rates))
+    own.fit(rows("sentences"))
+    assert seen == {"predictor": 3e-3, "complement": 3e-3, "generator": 7e-3}

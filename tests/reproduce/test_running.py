@@ -249,3 +249,13 @@ def test_a_row_of_another_table_with_other_metrics_is_measured_again(
     assert asked == [one.tables()[0].metrics, three.tables()[0].metrics]
     values = stored(tmp_path, one.trials())[one.trials()[0].key]["values"]
     assert {"jsd", "jsd-words"} <= set(values)
+
+
+def test_directions_of_metrics_that_are_no_checks() -> None:
+    assert [running._better(m) for m in ("fs-m", "fu-m", "f1", "locked", "x1")] == [
+        "higher",
+        "lower",
+        "higher",
+        "lower",
+        "none",
+    ]

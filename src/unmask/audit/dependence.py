@@ -19,6 +19,7 @@ from torch import Tensor
 from unmask import seeds
 from unmask.audit.case import Case, Subject, Values, missing
 from unmask.audit.fresh import anew
+from unmask.audit.locked import explains_itself
 from unmask.errors import TrainingError, UnmaskError
 from unmask.models import Wrapped
 from unmask.training import Recipe, minimize, soft_cross_entropy
@@ -66,6 +67,8 @@ def _survival(case: Case, subject: Subject, models: list[Wrapped]) -> Values:
     """The mean over `models` of each row's cosine."""
     if subject.explainer is None:
         return missing(case, "came ready-made: it cannot be fitted again")
+    if explains_itself(subject.explainer):
+        return missing(case, "a model that explains itself has no other model to be fitted to")
     try:
         found = [cosine(subject.kept, _masks(case, subject.explainer, model)) for model in models]
     except UnmaskError as error:

@@ -22,6 +22,7 @@ __all__ = ["elsewhere", "exclusion", "explains_itself", "first_unit", "interlock
 
 REPLACED = 20  # times that the rest of each row is replaced
 SINGLES = 200_000  # units that are shown on their own, at most
+AT_ONCE = 4096  # of them in one go
 NOT_ITS_OWN = "the model answers without this explanation: only one that tells from a rationale can be locked to it"
 
 
@@ -66,7 +67,7 @@ def first_unit(case: Case, subject: Subject) -> Values:
 
 
 def interlocking(case: Case, subject: Subject) -> Values:
-    """1[a fresh predictor is right from the best units elsewhere] - 1[the model is right]; lower is better.
+    """1[a fresh predictor is right from the best units elsewhere] - 1[it is right from its own]; lower is better.
 
     The fresh one learned the labels from random units, so it is locked to none; the best units are those that it is
     surest of one by one, as many as are kept. For a random choice: what the fresh one reads from that.
@@ -82,21 +83,23 @@ def interlocking(case: Case, subject: Subject) -> Values:
     judge = case.once("judge of labels", lambda: _judge(case))
     kept = elsewhere(case, judge, subject.kept.sum(1))
     best = judge.log_probabilities(case.prepared, kept).argmax(1) == labels
-    own = judge.log_probabilities(case.prepared, subject.kept).argmax(1) if chance else case.target
-    return Values(best.float() - (own == labels).float(), note=_places(case, subject))
+    explainer: Any = subject.explainer
+    own = judge.log_probabilities(case.prepared, subject.kept) if chance else explainer.told(case.x, subject.kept)
+    return Values(best.float() - (own.argmax(1) == labels).float(), note=_places(subject))
 
 
 def elsewhere(case: Case, judge: Judge, k: Tensor) -> Tensor:
     """(n, d) bool: the k units of each row that the judge is surest of when it sees one alone."""
-    row, unit = case.valid.nonzero(as_tuple=True)
-    alone = torch.nn.functional.one_hot(unit, case.valid.shape[1]).float()
-    sure = judge.log_probabilities(case.prepared[row], alone).amax(1)
-    scores = torch.zeros(case.valid.shape).index_put((row, unit), sure)
+    scores, d = torch.zeros(case.valid.shape), case.valid.shape[1]
+    for part in case.valid.nonzero().split(AT_ONCE):
+        row, unit = part.unbind(1)
+        alone = torch.nn.functional.one_hot(unit, d)
+        scores[row, unit] = judge.log_probabilities(case.prepared[row], alone).amax(1)
     return subsets.topk(scores, k, case.valid)
 
 
 def _judge(case: Case) -> Judge:
-    """A predictor of the labels from random units, of all training rows that are not audited."""
+    """A predictor of the labels from random units of the judges' rows."""
     seed = seeds.derive(case.seed, "judge of labels")
 
     def rows(split: Split) -> Rows:
@@ -104,11 +107,14 @@ def _judge(case: Case) -> Judge:
         return Rows(x, torch.as_tensor(split.y), case.reader.valid(x))
 
     net = judge_net(case.reader, len(case.data.classes), seed)
-    train, held = rows(case.data.train), rows(case.data.validation)
+    train, held = (rows(case.pools[split].split) for split in ("train", "validation"))
     return train_judge(net, train, held, mixed_sizes(case.k), replace(RECIPE, seed=seed))
 
 
-def _places(case: Case, subject: Subject) -> str:
+def _places(subject: Subject) -> str:
     """Where rationales begin most often, in words."""
-    places = torch.bincount(subject.kept.int().argmax(1)).float() / len(case.target)
+    some = subject.kept[subject.kept.any(1)]
+    if not len(some):
+        return "nothing is kept"
+    places = torch.bincount(some.int().argmax(1)).float() / len(subject.kept)
     return f"{float(places.max()):.0%} of the rationales begin at unit {int(places.argmax()) + 1}"

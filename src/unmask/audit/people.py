@@ -11,6 +11,7 @@ from sklearn.metrics import auc, precision_recall_curve
 from torch import Tensor
 
 from unmask.audit.case import Case, Subject, Values, missing
+from unmask.types import Inputs, Layout
 
 __all__ = [
     "auprc",
@@ -23,6 +24,7 @@ __all__ = [
     "iou_f1",
     "spans",
     "token_scores",
+    "words_of",
 ]
 
 NO_TRUTH = "nobody marked the units that decide in these rows"
@@ -38,6 +40,15 @@ def token_scores(kept: Tensor, relevant: Tensor, weight: Tensor | None = None) -
     f1 = 2 * hit / (chosen + wanted).clamp(min=1e-9)
     none = wanted == 0
     return precision.masked_fill(none, torch.nan), recall.masked_fill(none, torch.nan), f1.masked_fill(none, torch.nan)
+
+
+def words_of(layout: Layout, x: Inputs, valid: Tensor) -> Tensor:
+    """(n, d) words of each sentence; 1 for units of any other kind."""
+    if layout.kind != "sentences":
+        return valid.float()
+    weight = torch.zeros(valid.shape)
+    weight[valid] = torch.tensor([float(len(sentence)) for row in x for sentence in row])
+    return weight
 
 
 def spans(marked: Tensor) -> list[list[tuple[int, int]]]:
@@ -119,9 +130,4 @@ def _compared(case: Case, subject: Subject, which: int) -> Values:
 
 
 def _weight(case: Case) -> Tensor:
-    """(n, d) words of each sentence; 1 for units of any other kind."""
-    if case.data.kind != "sentences":
-        return case.valid.float()
-    weight = torch.zeros(case.valid.shape)
-    weight[case.valid] = torch.tensor([float(len(sentence)) for row in case.x for sentence in row])
-    return weight
+    return words_of(case.data.layout, case.x, case.valid)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from unmask.audit.people import token_scores
+from unmask.audit.people import token_scores, words_of
 from unmask.auto import seeded
 from unmask.cli.sources import Source, UserTask, check_source, data_of
 from unmask.cli.steps import audited, check_new_folder, check_place, console, finish, tell
 from unmask.errors import unknown
 from unmask.methods import MODELS, make
-from unmask.types import Dataset
+from unmask.types import Dataset, Explanation
 
 __all__ = ["RationaleRequest", "budget", "rationalize_step"]
 
@@ -33,7 +32,7 @@ class RationaleRequest:
 
 def budget(k: float) -> int | float:
     """`3` is three units of each row, `0.2` a fifth of them."""
-    return int(k) if k >= 1 and k == int(k) else k
+    return int(k) if k >= 1 and k.is_integer() else k
 
 
 def rationalize_step(source: Source, request: RationaleRequest, out: Path) -> None:
@@ -47,9 +46,9 @@ def rationalize_step(source: Source, request: RationaleRequest, out: Path) -> No
     data = data_of(source)
     own.fit(data)
     own.save(out / MODEL)
-    for line in _facts(own, data):
-        tell(line)
     explanation = own.explain(data.test.x)
+    for line in _facts(own.method, explanation, data):
+        tell(line)
     for i in range(min(request.show, len(explanation))):
         tell(f"row {i} of test")
         console().print(explanation.show(i), "")
@@ -59,12 +58,12 @@ def rationalize_step(source: Source, request: RationaleRequest, out: Path) -> No
     tell(f"the model is saved in {out / MODEL}: unmask.load_explainer({str(out / MODEL)!r}).predict(rows)")
 
 
-def _facts(own: Any, data: Dataset) -> list[str]:
-    e = own.explain(data.test.x)
+def _facts(method: str, e: Explanation, data: Dataset) -> list[str]:
     right = float((e.target == torch.as_tensor(data.test.y)).float().mean())
     share = float((e.kept.sum(1) / e.valid.sum(1).clamp(min=1)).mean())
-    lines = [f"{own.method} is right in {right:.1%} of the test rows, reading {share:.0%} of each"]
+    lines = [f"{method} is right in {right:.1%} of the test rows, reading {share:.0%} of each"]
     if data.test.relevant is not None:
-        f1 = token_scores(e.kept, data.test.relevant[:, : e.kept.shape[1]].bool())[2]
+        weight = words_of(data.layout, data.test.x, e.valid)
+        f1 = token_scores(e.kept, data.test.relevant[:, : e.kept.shape[1]].bool(), weight)[2]
         lines.append(f"F1 of its rationales against the units known to decide: {float(f1.nanmean()):.1%}")
     return lines

@@ -58,7 +58,7 @@ def reviews(folder: Path, aspect: str, part: str) -> list[dict[str, Any]]:
             scores = dict(zip(ASPECTS, map(float, ratings.split()), strict=True))
         except ValueError:
             scores = {}
-        if not tab or not scores:
+        if not tab or not scores or not text.strip():
             raise InputError(f"line {number} of {path.name} must be five ratings, a tab and words, got {line[:60]!r}")
         found.append({"tokens": text.split(), "scores": scores})
     return found
@@ -68,18 +68,25 @@ def marked(folder: Path) -> list[dict[str, Any]]:
     """Words, ratings and marked spans of the annotated reviews."""
     found = []
     for line in _lines(folder / "annotations.json"):
-        record = json.loads(line)
-        scores = dict(zip(ASPECTS, record["y"], strict=False))
-        spans = {aspect: record[str(i)] for i, aspect in enumerate(ASPECTS) if record.get(str(i))}
-        found.append({"tokens": record["x"], "scores": scores, "rationale": spans})
+        try:
+            record = json.loads(line)
+            scores = dict(zip(ASPECTS, record["y"], strict=False))
+            spans = {aspect: record[str(i)] for i, aspect in enumerate(ASPECTS) if record.get(str(i))}
+            found.append({"tokens": record["x"], "scores": scores, "rationale": spans})
+        except (KeyError, TypeError, ValueError) as fault:
+            raise InputError(
+                f"annotations.json must hold objects with x and y, one a line, got {line[:60]!r}"
+            ) from fault
     return found
 
 
 def _lines(path: Path) -> list[str]:
     plain = path.with_suffix("") if path.suffix == ".gz" else path
-    if path.suffix == ".gz" and path.exists():
-        with gzip.open(path, "rt", encoding="utf-8") as stream:
-            return stream.read().splitlines()
-    if not plain.exists():
+    if not path.exists() and not plain.exists():
         raise InputError(f"{path.parent} has no {path.name}; name the folder with the files of Lei et al. 2016")
-    return plain.read_text("utf-8").splitlines()
+    try:
+        packed = path.suffix == ".gz" and path.exists()
+        with gzip.open(path, "rt", encoding="utf-8") if packed else plain.open(encoding="utf-8") as stream:
+            return [line.rstrip("\n") for line in stream if line.strip()]
+    except (OSError, EOFError, UnicodeDecodeError) as fault:
+        raise InputError(f"cannot read {path.name} ({fault}); unpack or fetch it again") from fault

@@ -1,7 +1,8 @@
 """What models that explain themselves read with.
 
 A body has `width`; `states(x) -> (n, d, width)`, one state for each unit, to choose by; and `read(x, kept) ->
-(n, width)`, one vector of what is kept. What is not kept is dropped: the vector is that of a row without it.
+(n, width)`, one vector of what is kept. What is not kept is dropped: the vector is that of a row without it. Only where
+`kept` has slopes, which dropped words could not have, words are zero vectors instead, as published.
 """
 
 from __future__ import annotations
@@ -25,15 +26,20 @@ __all__ = ["Body", "Nets", "SentenceBody", "UnitBody", "WordBody", "body"]
 class Nets:
     """How a rationale model reads. `vectors` of words are random or GloVe's, 100 long, and learn on unless `frozen`.
 
-    `hidden` is the width of a state; rows of words are read in windows of `window` words.
+    `hidden` is the width of a state; rows of words are read in windows of `window` words. In the end, scores are
+    averaged over `smooth` neighbours, and a rationale is at most so many `spans`, runs of neighbours.
     """
 
     hidden: int = 64
     vectors: Literal["random", "glove"] = "random"
     frozen: bool = False
     window: int = 80
+    smooth: int = 1
+    spans: int | None = None
 
     def __post_init__(self) -> None:
+        if self.smooth < 1 or self.smooth % 2 == 0 or (self.spans is not None and self.spans < 1):
+            raise InputError(f"smooth must be odd and at least 1, spans at least 1; got {self.smooth} and {self.spans}")
         if self.hidden < 2 or self.hidden % 2 or self.window < 1:
             raise InputError(
                 f"hidden must be even and at least 2, window at least 1; got {self.hidden} and {self.window}"
@@ -81,13 +87,13 @@ class SentenceBody(nn.Module):
 class WordBody(nn.Module):
     """Words through a bidirectional GRU, in windows, each on its own; what is kept is read as a text of its own.
 
-    Where `kept` has slopes (straight-through draws, gates) words that are not kept are zero vectors instead, as
-    published, and only states of kept words count; with `drops` off this is so at all times.
+    Where `kept` has slopes (straight-through draws, gates) words that are not kept are zero vectors instead, and only
+    states of kept words count.
     """
 
-    def __init__(self, reader: Reader, nets: Nets, drops: bool = True) -> None:
+    def __init__(self, reader: Reader, nets: Nets) -> None:
         super().__init__()
-        self.width, self.reader, self.window, self.drops = nets.hidden, reader, nets.window, drops
+        self.width, self.reader, self.window = nets.hidden, reader, nets.window
         self.embedding = WordEmbedding(reader, WIDTH)
         self.encode = Recurrent(WIDTH, nets.hidden, nn.GRU)
 
@@ -108,7 +114,7 @@ class WordBody(nn.Module):
 
     def read(self, x: Tensor, kept: Tensor) -> Tensor:
         kept = kept * (x != END)
-        if self.drops and not kept.requires_grad:
+        if not kept.requires_grad:
             most = int((kept > 0).sum(1).max()) if kept.numel() else 0
             at = (kept > 0).to(torch.uint8).sort(dim=1, descending=True, stable=True).indices[:, :most]
             weight, ids = kept.gather(1, at), x.gather(1, at)
@@ -159,8 +165,8 @@ def _mean(states: Tensor, weight: Tensor) -> Tensor:
 Body = SentenceBody | WordBody | UnitBody
 
 
-def body(reader: Reader, nets: Nets, drops: bool = True) -> Body:
+def body(reader: Reader, nets: Nets) -> Body:
     """The body for the reader's kind of rows; its weights are drawn from torch's own generator."""
     if reader.layout.kind == "words":
-        return WordBody(reader, nets, drops)
+        return WordBody(reader, nets)
     return SentenceBody(reader, nets) if reader.layout.kind == "sentences" else UnitBody(reader, nets)

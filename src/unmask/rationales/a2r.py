@@ -20,8 +20,8 @@ from torch import Tensor
 from unmask import distances, saving, seeds
 from unmask.errors import InputError
 from unmask.nets.bodies import Nets
-from unmask.rationales import answering, choosing, learning
-from unmask.rationales.learning import Batch
+from unmask.rationales import answering, building, choosing, learning
+from unmask.rationales.building import Batch
 from unmask.rationales.networks import RationaleNet, built
 from unmask.rationales.rnp import USUAL
 from unmask.task import Task, clone
@@ -34,17 +34,15 @@ __all__ = ["A2R"]
 @dataclass
 class A2R:
     """`k` units of each row, or a share. With `explore` None few units are drawn, explored at 0.2, and words are not:
-    their best are taken, `smooth` neighbours averaged, in at most so many `spans`.
+    their best are taken.
 
-    `anneal` lets lam grow from 0 in so many epochs. `form` "released" is the authors' code: symmetric KL instead of JS,
-    and none of it for the generator.
+    `anneal` lets lam grow from 0 in so many epochs. `form` "released" has what the authors' code optimises on
+    sentences: symmetric KL instead of JS, and none of it for the generator (their turns and delayed REINFORCE are not).
     """
 
     k: int | float = 1
     lam: float = 1.0
     explore: float | None = None
-    smooth: int = 1
-    spans: int | None = None
     anneal: int = 0
     form: Literal["paper", "released"] = "paper"
     skew: int = 0
@@ -59,23 +57,23 @@ class A2R:
     explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
-        choosing.check(self.k, self.smooth, self.spans)
-        if self.form not in ("paper", "released") or self.lam < 0 or self.anneal < 0:
+        choosing.check(self)
+        if self.form not in ("paper", "released") or self.anneal < 0:
             raise InputError(
-                "form must be paper or released, lam and anneal not negative; "
-                f"got {self.form!r}, {self.lam} and {self.anneal}"
+                f"form must be paper or released, anneal not negative; got {self.form!r} and {self.anneal}"
             )
 
     def build(self, task: Task) -> None:
         seed = seeds.derive(self.recipe.seed, "rationale")
         chooser, teller = built(task.reader, len(task.classes), self.nets, seed, attends=True)
-        self.net_ = learning.placed(self, RationaleNet(chooser, teller, learning.budget(self)))
+        self.net_ = building.placed(self, RationaleNet(chooser, teller, building.budget(self)))
 
     def fit(self, data: Dataset) -> A2R:
         lesson = learning.begin(self, data)
         self._rate = (0.2 if data.kind != "words" else None) if self.explore is None else self.explore
         self._steps, self._warm = 0, self.anneal * self.recipe.steps(len(lesson.train[0]))
         self.build(lesson.task)
+        building.worded(self, self.net_)
         learning.skewed(self, self.net_.teller, lesson)
         players = {
             "predictor": (self.net_.teller, self._predicting),
@@ -89,7 +87,7 @@ class A2R:
         alpha = choosing.explored(scores, batch.valid, 0.0)
         with torch.no_grad():
             if self._rate is None:
-                kept = choosing.best(scores, batch.valid, self.k, self.smooth, self.spans).to(scores)
+                kept = building.budget(self)(scores, batch.valid)[1].to(scores)
             else:
                 kept = choosing.draw(scores, batch.valid, self.k, self._rate, batch.rng).kept
         return self.net_.teller(batch.x, kept), self.net_.teller.attended(batch.x, alpha)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -23,13 +24,18 @@ class Drawn:
     excess: Tensor  # (n,) 0 where the number is fixed
 
 
-def check(k: int | float, smooth: int = 1, spans: int | None = None) -> None:
-    """Refuse a budget that is none: k units of each row, or a share of them between 0 and 1."""
+def check(own: Any) -> None:
+    """Refuse settings that no rationale model has; a budget is k units of each row, or a share between 0 and 1."""
+    k = own.k
     whole = isinstance(k, int) and not isinstance(k, bool) and k >= 1
     if not whole and not (isinstance(k, float) and 0 < k < 1):
         raise InputError(f"k must be a number of units, 1 or more, or a share between 0 and 1; got {k!r}")
-    if smooth < 1 or smooth % 2 == 0 or (spans is not None and spans < 1):
-        raise InputError(f"smooth must be odd and at least 1, spans at least 1; got {smooth} and {spans}")
+    if not 0 <= (getattr(own, "explore", None) or 0.0) < 1:
+        raise InputError(f"explore must be from 0 to below 1, got {own.explore}")
+    if not getattr(own, "tau", 1.0) > 0:
+        raise InputError(f"tau must be above 0, got {own.tau}")
+    if getattr(own, "lam", 0.0) < 0 or own.skew < 0:
+        raise InputError(f"lam and skew must not be negative, got {getattr(own, 'lam', 0.0)} and {own.skew}")
 
 
 def number(k: int | float, valid: Tensor) -> Tensor:
@@ -42,7 +48,8 @@ def number(k: int | float, valid: Tensor) -> Tensor:
 def best(scores: Tensor, valid: Tensor, k: int | float, smooth: int = 1, spans: int | None = None) -> Tensor:
     """(n, d) bool: the units with the highest scores; scores may be averaged over neighbours first (`smooth`).
 
-    With `spans` at most that many runs of neighbours are kept: the best run, then the best that does not touch it...
+    With `spans` at most that many runs of neighbours are kept: the best run, then the best of what is left; where no
+    whole run fits any more, those that are there grow.
     """
     wanted = number(k, valid)
     if smooth > 1 or spans is not None:
@@ -65,13 +72,16 @@ def _runs(scores: Tensor, valid: Tensor, wanted: Tensor, spans: int) -> Tensor:
     for _ in range(spans):
         run = torch.minimum(size, wanted - kept.sum(1))
         ends = (places + run[:, None]).clamp(max=valid.shape[1])
-        sums = nn.functional.pad((scores * ~kept).cumsum(1), (1, 0))
+        sums = nn.functional.pad((scores.double() * ~kept).cumsum(1), (1, 0))
         taken = nn.functional.pad(kept.long().cumsum(1), (1, 0))
         worth = sums.gather(1, ends) - sums[:, :-1]
         fits = (places + run[:, None] <= length[:, None]) & (taken.gather(1, ends) == taken[:, :-1])
         start = worth.masked_fill(~fits, -torch.inf).argmax(1, keepdim=True)
         open_ = fits.any(1, keepdim=True) & (run > 0)[:, None]
         kept = kept | ((places >= start) & (places < start + run[:, None]) & open_)
+    while bool((short := kept.sum(1) < wanted).any()):  # grow by the best unit beside a run
+        beside = (_window(kept.float(), 3) > 0) & ~kept & valid
+        kept = kept | (subsets.topk(scores, 1, beside) & short[:, None])
     return kept & valid
 
 
@@ -87,10 +97,10 @@ def draw(scores: Tensor, valid: Tensor, k: int | float, rate: float, rng: torch.
     Slopes are those of the number kept times the softmax of the same noisy scores (straight-through Gumbel).
     """
     log_p = explored(scores, valid, rate).clamp(min=1e-20).log()
-    noisy = (log_p + gumbel(log_p.shape, rng).to(log_p)).masked_fill(~valid, -torch.inf)
+    noisy = (log_p + gumbel(log_p.shape, rng).to(log_p)).masked_fill(~valid, torch.finfo(log_p.dtype).min)
     wanted = number(k, valid)
     hard = subsets.topk(noisy.detach(), wanted, valid)
-    soft = (noisy / tau).softmax(1) * wanted[:, None]
+    soft = (noisy / tau).softmax(1) * wanted[:, None] * valid
     most = int(wanted.max()) if len(wanted) else 0
     order = noisy.detach().sort(1, descending=True).indices[:, :most]
     each = log_p.gather(1, order)
@@ -103,8 +113,8 @@ def draw(scores: Tensor, valid: Tensor, k: int | float, rate: float, rng: torch.
 def gates(scores: Tensor, valid: Tensor, k: int | float, rate: float, rng: torch.Generator, tau: float = 1.0) -> Drawn:
     """Each unit kept or not on its own; the number is free, and what it differs from the budget is the excess.
 
-    `excess` is |share kept - share wanted| + the share of neighbours of which one is kept and the other not, less the
-    two ends that a single run has.
+    `excess` is |share kept - share wanted| + the share of neighbours of which one is kept and the other not. Published
+    forms weigh the two apart and count the ends of a single run as well; here these are free.
     """
     p = (1 - rate) * scores.sigmoid() + rate * 0.5
     logit = p.clamp(1e-6, 1 - 1e-6).logit()

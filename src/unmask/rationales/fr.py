@@ -14,12 +14,12 @@ from torch import Tensor
 
 from unmask import saving, seeds
 from unmask.nets.bodies import Nets
-from unmask.rationales import answering, choosing, learning
-from unmask.rationales.learning import Batch
+from unmask.rationales import answering, building, choosing, learning
+from unmask.rationales.building import Batch
 from unmask.rationales.networks import RationaleNet, folded
 from unmask.rationales.rnp import USUAL
 from unmask.task import Task, clone
-from unmask.training import Recipe, soft_cross_entropy
+from unmask.training import Recipe
 from unmask.types import Dataset
 
 __all__ = ["FR"]
@@ -48,23 +48,22 @@ class FR:
     explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
-        choosing.check(self.k)
+        choosing.check(self)
 
     def build(self, task: Task) -> None:
         seed = seeds.derive(self.recipe.seed, "rationale")
         parts = folded(task.reader, len(task.classes), self.nets, seed)
-        choose = learning.gated if self.free else learning.budget(self)
-        self.net_ = learning.placed(self, RationaleNet(*parts, choose))
+        self.net_ = building.placed(self, RationaleNet(*parts, building.budget(self)))
 
     def fit(self, data: Dataset) -> FR:
         lesson = learning.begin(self, data)
         self.build(lesson.task)
+        building.worded(self, self.net_)
         learning.skewed(self, self.net_.teller, lesson)
         learning.learn(self, lesson, {"predictor": (self.net_, self._loss)})
         return self
 
     def _loss(self, batch: Batch) -> Tensor:
-        way = choosing.gates if self.free else choosing.draw
-        drawn = way(self.net_.chooser(batch.x), batch.valid, self.k, self.explore, batch.rng, self.tau)
-        loss = soft_cross_entropy(self.net_.teller(batch.x, drawn.kept), batch.y)
+        drawn = building.drawn(self, self.net_.chooser, batch, self.explore, self.tau)
+        loss = building.told_twice(self.net_, batch, drawn.kept)
         return (loss + self.lam * drawn.excess).mean()

@@ -8,26 +8,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from unmask import devices, seeds
-from unmask.data.vectors import glove
+from unmask import seeds
 from unmask.errors import InputError
 from unmask.masking import default_removal
 from unmask.masking.removals import make_removal
 from unmask.nets import read
-from unmask.nets.words import WordEmbedding
-from unmask.rationales.choosing import best, number
-from unmask.rationales.networks import Choose, RationaleNet
+from unmask.rationales.building import Batch
+from unmask.rationales.choosing import number
 from unmask.task import Task
 from unmask.training import Loss, Recipe, minimize, soft_cross_entropy
 from unmask.types import Dataset, Split
 
-__all__ = ["Batch", "Lesson", "begin", "budget", "gated", "learn", "placed", "reinforced", "skewed"]
+__all__ = ["Lesson", "begin", "learn", "reinforced", "skewed"]
 
 
 @dataclass(frozen=True)
@@ -37,16 +35,6 @@ class Lesson:
     task: Task
     train: tuple[Tensor, Tensor, Tensor]  # x, y, valid
     held: tuple[Tensor, Tensor, Tensor]
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Some training rows at one step."""
-
-    x: Tensor
-    y: Tensor
-    valid: Tensor
-    rng: torch.Generator
 
 
 def begin(own: Any, data: Dataset) -> Lesson:
@@ -65,34 +53,20 @@ def begin(own: Any, data: Dataset) -> Lesson:
     return Lesson(Task(reader, removal, tuple(data.classes)), part(data.train), part(data.validation))
 
 
-def budget(own: Any) -> Choose:
-    """The best units of the budget, as the model itself and its explanations keep them."""
-    smooth, spans = getattr(own, "smooth", 1), getattr(own, "spans", None)
-    return lambda scores, valid: (scores, best(scores, valid, own.k, smooth, spans))
-
-
-def gated(scores: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
-    """Each unit on its own: those more likely kept than not."""
-    return scores, (scores > 0) & valid
-
-
-def placed(own: Any, net: RationaleNet) -> RationaleNet:
-    """The model on its device, words with the vectors asked for."""
-    for module in net.modules():
-        if isinstance(module, WordEmbedding):
-            if own.nets.vectors == "glove":
-                assert net.reader.vocabulary is not None
-                module.set_vectors(glove(net.reader.vocabulary, own.recipe.seed))
-            module.table.weight.requires_grad_(not own.nets.frozen)
-    return net.to(devices.pick(own.device))
-
-
-def learn(own: Any, lesson: Lesson, players: Mapping[str, tuple[nn.Module, Callable[[Batch], Tensor]]]) -> None:
+def learn(
+    own: Any,
+    lesson: Lesson,
+    players: Mapping[str, tuple[nn.Module, Callable[[Batch], Tensor]]],
+    rates: Mapping[str, float] | None = None,
+) -> None:
     """Step the players on each batch; the epoch with the best accuracy on validation rows is kept.
 
-    Where the number of units is free, what is over the budget counts against an epoch as errors do.
+    Where the number of units is free, what is over the budget counts against an epoch as errors do. `rates` are those
+    of players that the recipe does not name.
     """
     own.curve_ = []
+    known = own.recipe.rate if isinstance(own.recipe.rate, Mapping) else {}
+    recipe = own.recipe if rates is None else replace(own.recipe, rate={**known, **rates})
 
     def score() -> tuple[float, str]:
         found = _readings(own, lesson.held)
@@ -104,7 +78,7 @@ def learn(own: Any, lesson: Lesson, players: Mapping[str, tuple[nn.Module, Calla
         return lambda x, y, valid, rng: loss(Batch(x, y, valid, rng))
 
     losses = {name: (module, loss_of(loss)) for name, (module, loss) in players.items()}
-    history = minimize(losses, lesson.train, own.recipe, score=score, title=f"training {own.method}")
+    history = minimize(losses, lesson.train, recipe, score=score, title=f"training {own.method}")
     own.readings_ = own.curve_[history.best]
     own.task_ = lesson.task
 
@@ -136,7 +110,7 @@ def _readings(own: Any, part: tuple[Tensor, Tensor, Tensor]) -> dict[str, float]
     logits, _, amount = own.net_.answers(x)
     kept, length = amount > 0, valid.sum(1).clamp(min=1)
     share = float((kept.sum(1) / length).mean())
-    places = torch.bincount(kept.int().argmax(1)).float() / len(x)
+    places = torch.bincount(kept[kept.any(1)].int().argmax(1), minlength=1).float() / len(x)
     return {
         "accuracy": float((logits.argmax(1) == y).float().mean()),
         "first": float((kept & (valid.cumsum(1) == 1)).any(1).float().mean()),

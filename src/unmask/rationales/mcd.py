@@ -16,9 +16,9 @@ from torch import Tensor
 
 from unmask import distances, saving, seeds
 from unmask.nets.bodies import Nets
-from unmask.rationales import answering, choosing, learning
+from unmask.rationales import answering, building, choosing, learning
+from unmask.rationales.building import Batch
 from unmask.rationales.choosing import Drawn
-from unmask.rationales.learning import Batch
 from unmask.rationales.networks import RationaleNet, built
 from unmask.rationales.rnp import USUAL
 from unmask.task import Task, clone
@@ -31,15 +31,13 @@ __all__ = ["MCD"]
 @dataclass
 class MCD:
     """`k` units of each row, or a share; with `free` each unit on its own, the budget and few breaks at weight `lam`.
-    `tau` is the temperature of draws; `smooth` and `spans` as in A2R; `skew` as in RNP.
+    `tau` is the temperature of draws; `skew` as in RNP.
     """
 
     k: int | float = 1
     tau: float = 1.0
     free: bool = False
     lam: float = 6.0
-    smooth: int = 1
-    spans: int | None = None
     skew: int = 0
     nets: Nets = Nets()
     removal: str | None = None
@@ -52,17 +50,17 @@ class MCD:
     explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
-        choosing.check(self.k, self.smooth, self.spans)
+        choosing.check(self)
 
     def build(self, task: Task) -> None:
         seed = seeds.derive(self.recipe.seed, "rationale")
-        parts = built(task.reader, len(task.classes), self.nets, seed, drops=False)
-        choose = learning.gated if self.free else learning.budget(self)
-        self.net_ = learning.placed(self, RationaleNet(*parts, choose))
+        parts = built(task.reader, len(task.classes), self.nets, seed)
+        self.net_ = building.placed(self, RationaleNet(*parts, building.budget(self)))
 
     def fit(self, data: Dataset) -> MCD:
         lesson = learning.begin(self, data)
         self.build(lesson.task)
+        building.worded(self, self.net_)
         learning.skewed(self, self.net_.teller, lesson)
         players = {
             "predictor": (self.net_.teller, self._predicting),
@@ -72,8 +70,7 @@ class MCD:
         return self
 
     def _drawn(self, batch: Batch) -> Drawn:
-        way = choosing.gates if self.free else choosing.draw
-        return way(self.net_.chooser(batch.x), batch.valid, self.k, 0.0, batch.rng, self.tau)
+        return building.drawn(self, self.net_.chooser, batch, 0.0, self.tau)
 
     def _predicting(self, batch: Batch) -> Tensor:
         with torch.no_grad():

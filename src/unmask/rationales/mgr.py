@@ -10,7 +10,7 @@ first of them serves in the end. Generator i learns at 1 + i times the rate, the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
@@ -19,9 +19,9 @@ from torch import Tensor
 from unmask import saving, seeds
 from unmask.errors import InputError
 from unmask.nets.bodies import Nets
-from unmask.rationales import answering, choosing, learning
+from unmask.rationales import answering, building, choosing, learning
+from unmask.rationales.building import Batch
 from unmask.rationales.choosing import Drawn
-from unmask.rationales.learning import Batch
 from unmask.rationales.networks import Chooser, RationaleNet, built
 from unmask.rationales.rnp import USUAL
 from unmask.task import Task, clone
@@ -54,7 +54,7 @@ class MGR:
     explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
-        choosing.check(self.k)
+        choosing.check(self)
         if self.generators < 1:
             raise InputError(f"generators must be at least 1, got {self.generators}")
 
@@ -63,14 +63,15 @@ class MGR:
 
     def _made(self, task: Task, i: int) -> RationaleNet:
         seed = seeds.derive(self.recipe.seed, "rationale", i)
-        choose = learning.gated if self.free else learning.budget(self)
-        parts = built(task.reader, len(task.classes), self.nets, seed, drops=False)
-        return learning.placed(self, RationaleNet(*parts, choose))
+        parts = built(task.reader, len(task.classes), self.nets, seed)
+        return building.placed(self, RationaleNet(*parts, building.budget(self)))
 
     def fit(self, data: Dataset) -> MGR:
         lesson = learning.begin(self, data)
         self.build(lesson.task)
-        self._others: list[Chooser] = [self._made(lesson.task, i).chooser for i in range(1, self.generators)]
+        building.worded(self, self.net_)
+        more = (building.worded(self, self._made(lesson.task, i)) for i in range(1, self.generators))
+        self._others: list[Chooser] = [net.chooser for net in more]
         learning.skewed(self, self.net_.teller, lesson)
         choosers = [self.net_.chooser, *self._others]
         names = [f"generator {i + 1}" for i in range(len(choosers))]
@@ -81,17 +82,12 @@ class MGR:
         rate = self.recipe.rate_of("generator")
         rates = {name: rate * (1 + i) for i, name in enumerate(names)}
         rates["predictor"] = self.recipe.rate_of("predictor") / len(choosers)
-        told, self.recipe = self.recipe, replace(self.recipe, rate=rates)
-        try:
-            learning.learn(self, lesson, players)
-        finally:
-            self.recipe = told
+        learning.learn(self, lesson, players, rates)
         del self._others
         return self
 
     def _drawn(self, chooser: torch.nn.Module, batch: Batch) -> Drawn:
-        way = choosing.gates if self.free else choosing.draw
-        return way(chooser(batch.x), batch.valid, self.k, 0.0, batch.rng, self.tau)
+        return building.drawn(self, chooser, batch, 0.0, self.tau)
 
     def _predicting(self, batch: Batch) -> Tensor:
         loss = batch.x.new_zeros((), dtype=torch.float32)

@@ -93,16 +93,15 @@ def built(
     *,
     outputs: int = 1,
     attends: bool = False,
-    drops: bool = True,
 ) -> tuple[Chooser, Teller]:
     """A chooser and a teller, each with a body of its own; their weights drawn from the seed."""
     with seeds.seeded(seed):
-        chooser = Chooser(body(reader, nets, drops), outputs)
-        return chooser, Teller(body(reader, nets, drops), classes, attends)
+        chooser = Chooser(body(reader, nets), outputs)
+        return chooser, Teller(body(reader, nets), classes, attends)
 
 
 def folded(reader: Reader, classes: int, nets: Nets, seed: int) -> tuple[Chooser, Teller]:
     """A chooser and a teller with one body."""
     with seeds.seeded(seed):
-        chooser = Chooser(body(reader, nets, drops=False))
+        chooser = Chooser(body(reader, nets))
         return chooser, Teller(chooser.body, classes)

@@ -19,9 +19,9 @@ from torch import Tensor
 from unmask import saving, seeds
 from unmask.errors import InputError
 from unmask.nets.bodies import Nets
-from unmask.rationales import answering, choosing, learning
+from unmask.rationales import answering, building, choosing, learning
+from unmask.rationales.building import Batch
 from unmask.rationales.choosing import Drawn
-from unmask.rationales.learning import Batch
 from unmask.rationales.networks import RationaleNet, built
 from unmask.task import Task, clone
 from unmask.training import Recipe, soft_cross_entropy
@@ -61,22 +61,19 @@ class RNP:
     explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
-        choosing.check(self.k)
-        if self.gradient not in ("reinforce", "straight-through") or not 0 <= self.explore < 1:
-            raise InputError(
-                "gradient must be reinforce or straight-through, explore from 0 to below 1; "
-                f"got {self.gradient!r} and {self.explore}"
-            )
+        choosing.check(self)
+        if self.gradient not in ("reinforce", "straight-through"):
+            raise InputError(f"gradient must be reinforce or straight-through, got {self.gradient!r}")
 
     def build(self, task: Task) -> None:
-        seed, drops = seeds.derive(self.recipe.seed, "rationale"), self.gradient == "reinforce"
-        chooser, teller = built(task.reader, len(task.classes), self.nets, seed, drops=drops)
-        choose = learning.gated if self.free else learning.budget(self)
-        self.net_ = learning.placed(self, RationaleNet(chooser, teller, choose))
+        parts = built(task.reader, len(task.classes), self.nets, seeds.derive(self.recipe.seed, "rationale"))
+        self.net_ = building.placed(self, RationaleNet(*parts, building.budget(self)))
 
     def fit(self, data: Dataset) -> RNP:
         lesson = learning.begin(self, data)
         self.build(lesson.task)
+        building.worded(self, self.net_)
+        self._rewards = deque([0.0], REMEMBERED)
         learning.skewed(self, self.net_.teller, lesson)
         players = {
             "predictor": (self.net_.teller, self._predicting),
@@ -86,9 +83,7 @@ class RNP:
         return self
 
     def drawn(self, batch: Batch) -> Drawn:
-        scores = self.net_.chooser(batch.x)
-        way = choosing.gates if self.free else choosing.draw
-        return way(scores, batch.valid, self.k, self.explore, batch.rng, self.tau)
+        return building.drawn(self, self.net_.chooser, batch, self.explore, self.tau)
 
     def _predicting(self, batch: Batch) -> Tensor:
         with torch.no_grad():

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from unmask import saving, seeds
 from unmask.nets.bodies import Nets
-from unmask.rationales import answering, choosing, learning
+from unmask.rationales import answering, building, choosing, learning
+from unmask.rationales.building import Batch
 from unmask.rationales.choosing import Drawn
-from unmask.rationales.learning import Batch
 from unmask.rationales.networks import RationaleNet, built
 from unmask.rationales.rnp import REMEMBERED, USUAL
 from unmask.task import Task, clone
@@ -55,33 +55,34 @@ class ThreePlayer:
     explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
-        choosing.check(self.k)
+        choosing.check(self)
 
     def build(self, task: Task) -> None:
         self.net_ = self._made(task, "rationale")
 
     def _made(self, task: Task, name: str) -> RationaleNet:
         parts = built(task.reader, len(task.classes), self.nets, seeds.derive(self.recipe.seed, name))
-        choose = learning.gated if self.free else learning.budget(self)
-        return learning.placed(self, RationaleNet(*parts, choose))
+        return building.placed(self, RationaleNet(*parts, building.budget(self)))
 
     def fit(self, data: Dataset) -> ThreePlayer:
         lesson = learning.begin(self, data)
         self.build(lesson.task)
-        self._rest = self._made(lesson.task, "complement").teller
+        building.worded(self, self.net_)
+        self._rest = building.worded(self, self._made(lesson.task, "complement")).teller
+        self._rewards = deque([0.0], REMEMBERED)
         learning.skewed(self, self.net_.teller, lesson)
         players = {
             "predictor": (self.net_.teller, self._predicting),
             "complement": (self._rest, self._opposing),
             "generator": (self.net_.chooser, self._choosing),
         }
-        learning.learn(self, lesson, players)
+        as_predictor = {"predictor": "predictor", "complement": "predictor", "generator": "generator"}
+        learning.learn(self, lesson, players, {name: self.recipe.rate_of(of) for name, of in as_predictor.items()})
         del self._rest
         return self
 
     def _drawn(self, batch: Batch) -> Drawn:
-        way = choosing.gates if self.free else choosing.draw
-        return way(self.net_.chooser(batch.x), batch.valid, self.k, self.explore, batch.rng)
+        return building.drawn(self, self.net_.chooser, batch, self.explore)
 
     def _predicting(self, batch: Batch) -> Tensor:
         with torch.no_grad():

@@ -7,11 +7,13 @@ from typing import Any, Literal
 from unmask.nets.bodies import Nets
 from unmask.training import Recipe
 
-__all__ = ["MOVIE_ROWS", "RATIONALES", "REVIEW_ROWS", "rationale", "split_name"]
+__all__ = ["LAST", "MOVIE_ROWS", "RATIONALES", "REVIEW_ROWS", "SHARE", "rationale", "split_name"]
 
 REVIEW_ROWS = {"quick": 2000, "default": 4000, "paper": 4000}  # generated reviews to learn from
 MOVIE_ROWS = {"quick": (300, 60), "default": (1600, 199), "paper": (1600, 199)}  # to learn from, to test on
 
+SHARE = 0.2  # of the words of a movie review
+LAST = 480  # words that are learned from: reviews conclude at the end
 PAPER_RATES = {"predictor": 1e-3, "generator": 1e-4}
 RATIONALES: dict[str, tuple[str, dict[str, Any]]] = {
     "rnp": ("rnp", {}),
@@ -30,7 +32,6 @@ RATIONALES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 RATES = {"predictor": 2e-3, "generator": 5e-3}
 SKEWED_RATES = {"predictor": 1e-3, "generator": 1e-2}
-SPANNED = ("a2r", "mcd")  # models that can be told to keep runs of words
 
 
 def split_name(dataset: str) -> tuple[str, dict[str, str], int]:
@@ -49,10 +50,8 @@ def rationale(
     base, _, skew = split_name(dataset)
     rate = settings.pop("rate", SKEWED_RATES if skew else RATES)
     if base == "eraser-movies":
-        nets, epochs = Nets(hidden=100, vectors="glove", frozen=True), 3 if scale == "quick" else 8
+        nets, epochs = Nets(hidden=100, vectors="glove", frozen=True, smooth=9), 3 if scale == "quick" else 8
         settings["recipe"] = Recipe(epochs=epochs, batch=20, rate={"predictor": 1e-3, "generator": 1e-3}, seed=seed)
-        if method in SPANNED:
-            settings["smooth"] = 9
     else:
         nets, epochs = Nets(), 8 if scale == "quick" else 12
         batch = 100 if scale == "quick" else 200

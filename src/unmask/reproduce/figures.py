@@ -43,7 +43,7 @@ def _landscape(request: Request) -> dict[str, str]:
     hard, soft = landscape.rationale_loss(first), landscape.attention_loss(first)
     lines = {
         "rationale loss": hard,
-        "A2R: attention + agreement": soft + landscape.agreement(first),
+        "attention loss + disagreement": soft + landscape.agreement(first),
         "attention loss": soft,
     }
     return {

@@ -22,7 +22,7 @@ from unmask.loading import load as load_explainer
 from unmask.masking.removals import make_removal
 from unmask.methods import make
 from unmask.models import Wrapped, shown
-from unmask.reproduce.choices import MOVIE_ROWS, REVIEW_ROWS
+from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE
 from unmask.reproduce.references import RECIPES, SIZES, reference
 from unmask.reproduce.tables import CONTROLS, REVIEWS, STEADY_ROWS, VANILLA, Scale, Table, made
 from unmask.types import Dataset, Explanation, Split
@@ -50,7 +50,11 @@ class Trial:
     def key(self) -> str:
         t = self.table
         rest: tuple[Any, ...] = (SIZES, RECIPES, t.small)
-        others = {"attention": (REVIEWS,), "steady": (STEADY_ROWS, VANILLA), "rationale": (REVIEW_ROWS, MOVIE_ROWS)}
+        others = {
+            "attention": (REVIEWS,),
+            "steady": (STEADY_ROWS, VANILLA),
+            "rationale": (REVIEW_ROWS, MOVIE_ROWS, SHARE, LAST),
+        }
         rest = others.get(t.kind, rest)
         made_of = (made(self.row, t, self.scale, 0), *rest)
         mark = hashlib.blake2b(repr(made_of).encode(), digest_size=4).hexdigest()  # other settings, another trial

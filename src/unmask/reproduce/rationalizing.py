@@ -13,19 +13,16 @@ import torch
 from torch import Tensor
 
 from unmask import api, seeds
-from unmask.audit.people import auprc, iou_f1, token_scores
+from unmask.audit.people import auprc, iou_f1, token_scores, words_of
 from unmask.data import load, review_words
 from unmask.masking.controls import control_scores
 from unmask.rationales.choosing import number
-from unmask.reproduce.choices import MOVIE_ROWS, REVIEW_ROWS, split_name
+from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE, split_name
 from unmask.reproduce.measuring import Trial, percent, some
 from unmask.reproduce.tables import CONTROLS, Scale, made
 from unmask.types import Dataset, Split
 
 __all__ = ["locked", "rationalized"]
-
-SHARE = 0.2  # of the words of a movie review
-LAST = 480  # words that are learned from: reviews conclude at the end
 
 
 def rationalized(trial: Trial, cache: Path) -> dict[str, Any]:
@@ -51,22 +48,14 @@ def rationalized(trial: Trial, cache: Path) -> dict[str, Any]:
 
 
 def _values(data: Dataset, kept: Tensor, scores: Tensor) -> dict[str, Tensor]:
-    test = data.test
+    test, width = data.test, kept.shape[1]
     assert test.relevant is not None
-    names = ("precision", "recall", "f1")
-    found = dict(zip(names, token_scores(kept, test.relevant, _lengths(data)), strict=True))
+    relevant, valid, names = test.relevant[:, :width], test.valid[:, :width], ("precision", "recall", "f1")
+    found = dict(zip(names, token_scores(kept, relevant, words_of(data.layout, test.x, valid)), strict=True))
     if data.kind != "sentences":
-        return {**found, "iou-f1": iou_f1(kept, test.relevant), "auprc": auprc(scores, test.relevant, test.valid)}
-    first = (kept & (test.valid.cumsum(1) == 1)).any(1).float()
+        return {**found, "iou-f1": iou_f1(kept, relevant), "auprc": auprc(scores, relevant, valid)}
+    first = (kept & (valid.cumsum(1) == 1)).any(1).float()
     return {**found, "x1": first, "locked": torch.tensor([float(locked(test, kept))])}
-
-
-def _lengths(data: Dataset) -> Tensor | None:
-    if data.kind != "sentences":
-        return None
-    lengths = torch.zeros(data.test.valid.shape)
-    lengths[data.test.valid] = torch.tensor([float(len(sentence)) for row in data.test.x for sentence in row])
-    return lengths
 
 
 def locked(split: Split, kept: Tensor) -> bool:

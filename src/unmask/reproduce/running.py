@@ -231,12 +231,19 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
                 "high": high,
                 "seeds": len(here),
                 "by_seed": [v[0] for v in here],
-                "better": CHECKS[name].better if (name := metric.partition("@")[0]) in CHECKS else "none",
+                "better": _better(metric.partition("@")[0]),
                 "n": results[0].get("n"),
                 "note": table.note,
             }
         )
     return lines
+
+
+def _better(metric: str) -> str:
+    if metric in CHECKS:
+        return CHECKS[metric].better
+    known = {"higher": ("accuracy", "precision", "recall", "f1", "iou-f1", "auprc", "overlap"), "lower": ("locked",)}
+    return next((way for way, names in known.items() if metric in names), "none")
 
 
 def _summary(

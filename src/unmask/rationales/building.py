@@ -1,0 +1,73 @@
+"""What rationale models are built of, and how they draw: the same for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from unmask import devices
+from unmask.data.vectors import glove
+from unmask.nets.words import WordEmbedding
+from unmask.rationales.choosing import Drawn, best, draw, gates
+from unmask.rationales.networks import Choose, RationaleNet
+from unmask.training import soft_cross_entropy
+
+__all__ = ["Batch", "budget", "drawn", "gated", "placed", "told_twice", "worded"]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some training rows at one step."""
+
+    x: Tensor
+    y: Tensor
+    valid: Tensor
+    rng: torch.Generator
+
+
+def budget(own: Any) -> Choose:
+    """What the model itself and its explanations keep: the best units of the budget, or those whose gate is open."""
+    if getattr(own, "free", False):
+        return gated
+    return lambda scores, valid: (scores, best(scores, valid, own.k, own.nets.smooth, own.nets.spans))
+
+
+def gated(scores: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
+    """Each unit on its own: those more likely kept than not."""
+    return scores, (scores > 0) & valid
+
+
+def placed(own: Any, net: RationaleNet) -> RationaleNet:
+    """The model on its device, its word vectors frozen where that is asked for."""
+    for module in _embeddings(net):
+        module.table.weight.requires_grad_(not own.nets.frozen)
+    return net.to(devices.pick(own.device))
+
+
+def worded(own: Any, net: RationaleNet) -> RationaleNet:
+    """The model about to learn, with the word vectors asked for."""
+    if own.nets.vectors == "glove" and net.reader.vocabulary is not None:
+        for module in _embeddings(net):
+            module.set_vectors(glove(net.reader.vocabulary, own.recipe.seed))
+    return net
+
+
+def _embeddings(net: nn.Module) -> list[WordEmbedding]:
+    return [module for module in net.modules() if isinstance(module, WordEmbedding)]
+
+
+def drawn(own: Any, chooser: nn.Module, batch: Batch, rate: float, tau: float = 1.0) -> Drawn:
+    """A draw by the chooser's scores: of the budget, or (`free`) of each unit on its own."""
+    way = gates if own.free else draw
+    return way(chooser(batch.x), batch.valid, own.k, rate, batch.rng, tau)
+
+
+def told_twice(net: RationaleNet, batch: Batch, kept: Tensor) -> Tensor:
+    """(n,) cross-entropy of the teller on a draw with slopes; for words also as they will be read, dropped, halved."""
+    loss = soft_cross_entropy(net.teller(batch.x, kept), batch.y)
+    if net.reader.layout.kind != "words":
+        return loss
+    return (loss + soft_cross_entropy(net.teller(batch.x, kept.detach()), batch.y)) / 2
