@@ -72,10 +72,10 @@ class Rationale:
         return Explanation(kept.float(), kept, valid, self.answer(x).argmax(1) if target is None else target)
 
 
-def case_of(own: Rationale, n: int = 40) -> Any:
+def case_of(own: Rationale, n: int = 40, pool: int = 100) -> Any:
     data = planted(own.kind, 400)
     model = wrap(own.answer, takes="text" if data.layout.is_text else None, outputs="probabilities")
-    return assemble(unmask.models.bind(model, data), data, {"made": own}, Settings(k=1, n=n, pool=100))
+    return assemble(unmask.models.bind(model, data), data, {"made": own}, Settings(k=1, n=n, pool=pool))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -88,7 +88,7 @@ def test_an_answer_told_from_the_rationale_is_sealed_and_one_that_peeks_is_not(k
 
 @pytest.mark.parametrize("kind", ["table", "sentences"])
 def test_a_locked_model_would_be_better_off_elsewhere(kind: str) -> None:
-    good, poor = (case_of(Rationale(kind, poor=poor)) for poor in (False, True))
+    good, poor = (case_of(Rationale(kind, poor=poor), pool=400) for poor in (False, True))
     better = float(locked.interlocking(poor, poor.subjects[0]).values.mean())
     assert better > 0.25
     assert abs(float(locked.interlocking(good, good.subjects[0]).values.mean())) < 0.1

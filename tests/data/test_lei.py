@@ -67,7 +67,7 @@ def test_bad_folders_are_one_sentence(files: Path) -> None:
 @pytest.mark.parametrize("line", ["not json", "[1, 2]", '{"x": ["a"]}'])
 def test_broken_annotations_are_one_sentence(files: Path, line: str) -> None:
     (files / "annotations.json").write_text(line)
-    with pytest.raises(InputError, match="annotations.json must hold objects with x and y"):
+    with pytest.raises(InputError, match="must hold objects with x and y"):
         load("beer-lei", path=files)
 
 

@@ -17,6 +17,7 @@ from unmask.data import load as load_data
 from unmask.errors import InputError, NotFittedError
 from unmask.loading import load
 from unmask.rationales import MODELS
+from unmask.training import Recipe
 from unmask.types import rows_of
 
 pytestmark = pytest.mark.slow
@@ -162,10 +163,12 @@ def test_more_than_two_classes(name: str) -> None:
     assert own.predict(few.test.x).shape == (60, 10)
 
 
-@MODEL
+@pytest.mark.parametrize("name", ["rnp", "fr"])
 def test_checks_that_fit_again_say_why_they_cannot(name: str) -> None:
     data = rows("words")
-    own = fitted(name, "words")
+    own = unfitted(name, 2)
+    own.recipe = Recipe(epochs=12, batch=20, rate=1e-2, seed=5)
+    own.fit(data)
     case = assemble(own.model(), data, {"it": own}, Settings(k=2, n=20, pool=100))
     for check in ("randomized-model", "permuted-labels"):
         found = function_of(check)(case, case.subjects[0])
