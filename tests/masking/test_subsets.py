@@ -182,3 +182,11 @@ def test_a_seed_fixes_the_draw_and_calls_differ() -> None:
     first, second = subsets.uniform(valid, 4, rng), subsets.uniform(valid, 4, rng)
     assert torch.equal(first, subsets.uniform(valid, 4, generator(3)))
     assert not torch.equal(first, second)
+
+
+def test_first_units_and_beginnings() -> None:
+    valid = torch.tensor([[1, 1, 1], [0, 1, 1], [1, 1, 0]], dtype=torch.bool)
+    kept = torch.tensor([[0, 1, 1], [0, 1, 0], [0, 0, 0]], dtype=torch.bool)
+    assert subsets.holds_first(kept, valid).tolist() == [False, True, False]
+    assert subsets.beginnings(kept).tolist() == pytest.approx([0, 2 / 3])
+    assert subsets.beginnings(kept[2:]).tolist() == [0.0]

@@ -50,6 +50,18 @@ def test_what_is_measured_is_kept_and_not_measured_again(tmp_path: Path, measure
     assert len(measured) == 7
 
 
+def test_what_was_kept_but_never_measured_is_not_trusted(tmp_path: Path, measured: list[str]) -> None:
+    request = Request("meed", "3", rows=("l2x",), scale="quick", jobs=1, folder=tmp_path)
+    (trial,) = request.trials()
+    kept = running.kept_in(trial, tmp_path / ".models")
+    kept.mkdir(parents=True)
+    run(request)
+    assert not kept.exists()
+    kept.mkdir(parents=True)
+    run(request)  # it is measured now
+    assert kept.exists()
+
+
 def test_a_run_cut_short_goes_on(tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     working = running.measure
 

@@ -63,7 +63,7 @@ def _replaced(case: Case, kept: Tensor, rng: torch.Generator) -> Any:
 
 def first_unit(case: Case, subject: Subject) -> Values:
     """1 where the first unit of the row is in the rationale (X1)."""
-    return Values((subject.kept & (case.valid.cumsum(1) == 1) & case.valid).any(1).float())
+    return Values(subsets.holds_first(subject.kept, case.valid).float())
 
 
 def interlocking(case: Case, subject: Subject) -> Values:
@@ -113,8 +113,7 @@ def _judge(case: Case) -> Judge:
 
 def _places(subject: Subject) -> str:
     """Where rationales begin most often, in words."""
-    some = subject.kept[subject.kept.any(1)]
-    if not len(some):
+    if not bool(subject.kept.any()):
         return "nothing is kept"
-    places = torch.bincount(some.int().argmax(1)).float() / len(subject.kept)
+    places = subsets.beginnings(subject.kept)
     return f"{float(places.max()):.0%} of the rationales begin at unit {int(places.argmax()) + 1}"

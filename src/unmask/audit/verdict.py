@@ -87,13 +87,8 @@ def decide(e: Evidence) -> Verdict:
         reasons.append(f"choice and prediction are not locked: {_better_off(e)}")
     if e.one_sided:
         reasons.append(f"the model shown this little falls to one side: {e.one_sided}")
-    word: Literal["trust", "care", "reject"] = (
-        "reject"
-        if empty or blind or hides(e) or locked(e) or open_(e) or (leaky and not read)
-        else "care"
-        if leaky
-        else "trust"
-    )
+    fatal = empty or blind or hides(e) or locked(e) or open_(e) or (leaky and not read)
+    word: Literal["trust", "care", "reject"] = "reject" if fatal else "care" if leaky else "trust"
     return Verdict(e.name, word, tuple(reasons))
 
 

@@ -14,14 +14,13 @@ from typing import Any
 
 from unmask.data import sizes
 from unmask.data.layouts import WORDS
+from unmask.data.rationales import BEER_ASPECTS as ASPECTS  # in the order of the ratings
 from unmask.data.rationales import Marked, annotated, clear, of_beer, rated, taken
 from unmask.data.splits import joined
 from unmask.errors import InputError, unknown
 from unmask.types import Dataset
 
 __all__ = ["beer_lei", "marked", "reviews"]
-
-ASPECTS = ("appearance", "aroma", "palate", "taste", "overall")  # in the order of the ratings
 
 
 def beer_lei(

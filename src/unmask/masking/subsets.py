@@ -5,7 +5,17 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["any_size", "bernoulli", "counts", "dirichlet", "shapley", "topk", "uniform"]
+__all__ = [
+    "any_size",
+    "beginnings",
+    "bernoulli",
+    "counts",
+    "dirichlet",
+    "holds_first",
+    "shapley",
+    "topk",
+    "uniform",
+]
 
 
 def counts(valid: Tensor, k: int | Tensor) -> Tensor:
@@ -59,6 +69,16 @@ def dirichlet(valid: Tensor, concentration: float, rng: torch.Generator) -> Tens
     alpha = torch.full(valid.shape, concentration, dtype=torch.float32, device=rng.device)
     weight = torch._standard_gamma(alpha, generator=rng).to(valid.device).clamp(min=1e-20) * valid
     return weight / weight.sum(1, keepdim=True).clamp(min=1e-20)
+
+
+def holds_first(kept: Tensor, valid: Tensor) -> Tensor:
+    """(n,) bool: whether the first unit of the row is kept."""
+    return (kept & valid & (valid.cumsum(1) == 1)).any(1)
+
+
+def beginnings(kept: Tensor) -> Tensor:
+    """Share of the rows whose first kept unit stands at each place; a row that keeps nothing begins nowhere."""
+    return torch.bincount(kept[kept.any(1)].int().argmax(1), minlength=1).float() / max(1, len(kept))
 
 
 def _noise(valid: Tensor, rng: torch.Generator) -> Tensor:

@@ -69,12 +69,9 @@ class A2R:
         self.net_ = building.placed(self, RationaleNet(chooser, teller, building.budget(self)))
 
     def fit(self, data: Dataset) -> A2R:
-        lesson = learning.begin(self, data)
+        lesson = learning.start(self, data)
         self._rate = (0.2 if data.kind != "words" else None) if self.explore is None else self.explore
         self._steps, self._warm = 0, self.anneal * self.recipe.steps(len(lesson.train[0]))
-        self.build(lesson.task)
-        building.worded(self, self.net_)
-        learning.skewed(self, self.net_.teller, lesson)
         players = {
             "predictor": (self.net_.teller, self._predicting),
             "generator": (self.net_.chooser, self._choosing),

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from unmask.errors import InputError
-from unmask.masking import subsets
-from unmask.masking.relax import gumbel
+from unmask.masking import relax, subsets
 
 __all__ = ["Drawn", "best", "check", "draw", "explored", "gates", "number", "transitions"]
 
@@ -97,7 +96,7 @@ def draw(scores: Tensor, valid: Tensor, k: int | float, rate: float, rng: torch.
     Slopes are those of the number kept times the softmax of the same noisy scores (straight-through Gumbel).
     """
     log_p = explored(scores, valid, rate).clamp(min=1e-20).log()
-    noisy = (log_p + gumbel(log_p.shape, rng).to(log_p)).masked_fill(~valid, torch.finfo(log_p.dtype).min)
+    noisy = (log_p + relax.gumbel(log_p.shape, rng).to(log_p)).masked_fill(~valid, torch.finfo(log_p.dtype).min)
     wanted = number(k, valid)
     hard = subsets.topk(noisy.detach(), wanted, valid)
     soft = (noisy / tau).softmax(1) * wanted[:, None] * valid
@@ -118,11 +117,8 @@ def gates(scores: Tensor, valid: Tensor, k: int | float, rate: float, rng: torch
     """
     p = (1 - rate) * scores.sigmoid() + rate * 0.5
     logit = p.clamp(1e-6, 1 - 1e-6).logit()
-    u = torch.rand(p.shape, generator=rng, device=rng.device).to(p).clamp(1e-6, 1 - 1e-6)
-    soft = ((logit + u.logit()) / tau).sigmoid() * valid
-    hard = (soft > 0.5).to(soft)
-    log_prob = (torch.where(hard > 0, p, 1 - p).clamp(min=1e-6).log() * valid).sum(1)
-    kept = hard - soft.detach() + soft
+    kept = relax.bernoulli(logit, tau, rng, valid, hard=True)
+    log_prob = relax.log_bernoulli(logit, kept.detach(), valid)
     length = valid.sum(1).clamp(min=1)
     wanted = number(k, valid) / length
     return Drawn(kept, log_prob, (kept.sum(1) / length - wanted).abs() + transitions(kept, valid))

@@ -56,10 +56,7 @@ class FR:
         self.net_ = building.placed(self, RationaleNet(*parts, building.budget(self)))
 
     def fit(self, data: Dataset) -> FR:
-        lesson = learning.begin(self, data)
-        self.build(lesson.task)
-        building.worded(self, self.net_)
-        learning.skewed(self, self.net_.teller, lesson)
+        lesson = learning.start(self, data)
         learning.learn(self, lesson, {"predictor": (self.net_, self._loss)})
         return self
 

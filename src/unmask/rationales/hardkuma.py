@@ -69,10 +69,7 @@ class HardKuma:
         self.net_ = building.placed(self, RationaleNet(*parts, _settled))
 
     def fit(self, data: Dataset) -> HardKuma:
-        lesson = learning.begin(self, data)
-        self.build(lesson.task)
-        building.worded(self, self.net_)
-        learning.skewed(self, self.net_.teller, lesson)
+        lesson = learning.start(self, data)
         self._hold = {name: [self.first, 0.0] for name in ("open", "changes")}
         learning.learn(self, lesson, {"predictor": (self.net_, self._loss)})
         return self

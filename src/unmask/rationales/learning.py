@@ -16,16 +16,16 @@ from torch import Tensor, nn
 
 from unmask import seeds
 from unmask.errors import InputError
-from unmask.masking import default_removal
+from unmask.masking import default_removal, subsets
 from unmask.masking.removals import make_removal
 from unmask.nets import read
-from unmask.rationales.building import Batch
+from unmask.rationales.building import Batch, worded
 from unmask.rationales.choosing import number
 from unmask.task import Task
 from unmask.training import Loss, Recipe, minimize, soft_cross_entropy
 from unmask.types import Dataset, Split
 
-__all__ = ["Lesson", "begin", "learn", "reinforced", "skewed"]
+__all__ = ["Lesson", "begin", "learn", "reinforced", "start"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,15 @@ def begin(own: Any, data: Dataset) -> Lesson:
         return x, torch.as_tensor(split.y), reader.valid(x)
 
     return Lesson(Task(reader, removal, tuple(data.classes)), part(data.train), part(data.validation))
+
+
+def start(own: Any, data: Dataset) -> Lesson:
+    """Read the rows, build the model with the vectors asked for, and skew its predictor where that is asked for."""
+    lesson = begin(own, data)
+    own.build(lesson.task)
+    worded(own, own.net_)
+    _skew(own, own.net_.teller, lesson)
+    return lesson
 
 
 def learn(
@@ -90,7 +99,7 @@ def reinforced(log_prob: Tensor, reward: Tensor, past: deque[float]) -> Tensor:
     return -(log_prob * (reward.detach() - base)).mean()
 
 
-def skewed(own: Any, teller: nn.Module, lesson: Lesson) -> None:
+def _skew(own: Any, teller: nn.Module, lesson: Lesson) -> None:
     """Let the teller learn from the first unit alone for `skew` epochs: interlocking, planted (Yu et al. 2021)."""
     if not own.skew:
         return
@@ -110,10 +119,10 @@ def _readings(own: Any, part: tuple[Tensor, Tensor, Tensor]) -> dict[str, float]
     logits, _, amount = own.net_.answers(x)
     kept, length = amount > 0, valid.sum(1).clamp(min=1)
     share = float((kept.sum(1) / length).mean())
-    places = torch.bincount(kept[kept.any(1)].int().argmax(1), minlength=1).float() / len(x)
+    places = subsets.beginnings(kept)
     return {
         "accuracy": float((logits.argmax(1) == y).float().mean()),
-        "first": float((kept & (valid.cumsum(1) == 1)).any(1).float().mean()),
+        "first": float(subsets.holds_first(kept, valid).float().mean()),
         "modal": float(places.max()),
         "place": float(places.argmax()) + 1,
         "kept": share,

@@ -58,10 +58,7 @@ class MCD:
         self.net_ = building.placed(self, RationaleNet(*parts, building.budget(self)))
 
     def fit(self, data: Dataset) -> MCD:
-        lesson = learning.begin(self, data)
-        self.build(lesson.task)
-        building.worded(self, self.net_)
-        learning.skewed(self, self.net_.teller, lesson)
+        lesson = learning.start(self, data)
         players = {
             "predictor": (self.net_.teller, self._predicting),
             "generator": (self.net_.chooser, self._choosing),

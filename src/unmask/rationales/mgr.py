@@ -67,12 +67,9 @@ class MGR:
         return building.placed(self, RationaleNet(*parts, building.budget(self)))
 
     def fit(self, data: Dataset) -> MGR:
-        lesson = learning.begin(self, data)
-        self.build(lesson.task)
-        building.worded(self, self.net_)
+        lesson = learning.start(self, data)
         more = (building.worded(self, self._made(lesson.task, i)) for i in range(1, self.generators))
         self._others: list[Chooser] = [net.chooser for net in more]
-        learning.skewed(self, self.net_.teller, lesson)
         choosers = [self.net_.chooser, *self._others]
         names = [f"generator {i + 1}" for i in range(len(choosers))]
         players: dict[str, tuple[torch.nn.Module, Callable[[Batch], Tensor]]] = {

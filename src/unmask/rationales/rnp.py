@@ -70,11 +70,8 @@ class RNP:
         self.net_ = building.placed(self, RationaleNet(*parts, building.budget(self)))
 
     def fit(self, data: Dataset) -> RNP:
-        lesson = learning.begin(self, data)
-        self.build(lesson.task)
-        building.worded(self, self.net_)
+        lesson = learning.start(self, data)
         self._rewards = deque([0.0], REMEMBERED)
-        learning.skewed(self, self.net_.teller, lesson)
         players = {
             "predictor": (self.net_.teller, self._predicting),
             "generator": (self.net_.chooser, self._choosing),

@@ -65,12 +65,9 @@ class ThreePlayer:
         return building.placed(self, RationaleNet(*parts, building.budget(self)))
 
     def fit(self, data: Dataset) -> ThreePlayer:
-        lesson = learning.begin(self, data)
-        self.build(lesson.task)
-        building.worded(self, self.net_)
+        lesson = learning.start(self, data)
         self._rest = building.worded(self, self._made(lesson.task, "complement")).teller
         self._rewards = deque([0.0], REMEMBERED)
-        learning.skewed(self, self.net_.teller, lesson)
         players = {
             "predictor": (self.net_.teller, self._predicting),
             "complement": (self._rest, self._opposing),

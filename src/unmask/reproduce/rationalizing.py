@@ -15,6 +15,7 @@ from torch import Tensor
 from unmask import api, seeds
 from unmask.audit.people import auprc, iou_f1, token_scores, words_of
 from unmask.data import load, review_words
+from unmask.masking import subsets
 from unmask.masking.controls import control_scores
 from unmask.rationales.choosing import number
 from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE, split_name
@@ -54,7 +55,7 @@ def _values(data: Dataset, kept: Tensor, scores: Tensor) -> dict[str, Tensor]:
     found = dict(zip(names, token_scores(kept, relevant, words_of(data.layout, test.x, valid)), strict=True))
     if data.kind != "sentences":
         return {**found, "iou-f1": iou_f1(kept, relevant), "auprc": auprc(scores, relevant, valid)}
-    first = (kept & (valid.cumsum(1) == 1)).any(1).float()
+    first = subsets.holds_first(kept, valid).float()
     return {**found, "x1": first, "locked": torch.tensor([float(locked(test, kept))])}
 
 

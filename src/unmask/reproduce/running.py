@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -64,6 +65,9 @@ def run(request: Request, say: Callable[[str], None] = progress.say) -> dict[str
     trials = request.trials()
     done, failed = stored(request.folder, trials), dict[str, str]()
     missing = _unique(t for t in trials if not _complete(t, done, request.folder))
+    for trial in missing:
+        if trial.key not in done:  # what was kept of it, but never measured, may come from other code
+            shutil.rmtree(kept_in(trial, request.folder / ".models"), ignore_errors=True)
     say(f"{PAPERS[request.paper].title}: {len(trials)} rows, {len(missing)} to be measured")
     with progress.bar(f"reproducing {request.paper}", len(missing)) as step:
         for trial, result in _measured(missing, request):
