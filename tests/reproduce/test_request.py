@@ -27,6 +27,11 @@ def test_seeds_come_one_after_the_other() -> None:
     assert [(t.seed, t.row) for t in trials] == [(0, "l2x"), (0, "meed"), (1, "l2x"), (1, "meed")]
 
 
+def test_metrics_that_are_named_are_the_only_ones_measured() -> None:
+    trials = Request("meed", table="4", rows=("l2x",), metrics=("fs-m", "fs-a")).trials()
+    assert [t.metrics for t in trials] == [("fs-m", "fs-a")]
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -34,6 +39,7 @@ def test_seeds_come_one_after_the_other() -> None:
         ({"paper": "meed", "dataset": "cifar"}, "unknown data set 'cifar'"),
         ({"paper": "meed", "scale": "huge"}, "unknown scale 'huge'"),
         ({"paper": "meed", "rows": ("medd",)}, "unknown row 'medd'"),
+        ({"paper": "meed", "metrics": ("fs-n",)}, "unknown metric 'fs-n'"),
     ],
 )
 def test_what_there_is_not_is_refused(settings: dict[str, object], said: str) -> None:

@@ -76,6 +76,9 @@ def reproduce(
         str | None, typer.Option(metavar="NAME", help="One data set only.", autocompletion=offered(DATASETS))
     ] = None,
     row: Annotated[list[str] | None, typer.Option(metavar="ROW", help="One row only; may be repeated.")] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="One metric only, such as fs-m; may be repeated.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few rows and epochs: minutes instead of hours.")] = False,
     scale: Annotated[str, typer.Option(metavar="default|paper", help="How much data; paper takes everything.")] = (
         "default"
@@ -103,5 +106,5 @@ def reproduce(
     elif paper == "render":
         render_step(results, out, size, seeds)
     else:
-        request = Request(paper, table, dataset, tuple(row or ()), size, seeds, jobs, results)
+        request = Request(paper, table, dataset, tuple(row or ()), size, seeds, jobs, results, tuple(metric or ()))
         reproduce_step(request, json, figure, out.parent)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
-from sklearn.feature_selection import f_classif
 from torch import Tensor, nn
 
 from unmask import saving, seeds
+from unmask.data.telling import telling_units, telling_words
 from unmask.task import Task, begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs
 
@@ -54,9 +53,11 @@ class Cheater:
         task = begin(model, data, self.k, self.removal)
         self.build(task)
         x, answer = task.reader.prepare(data.train.x), task.ready()(data.train.x).argmax(1)
-        tells = _telling_words(x, answer, self.code_) if data.layout.is_text else _telling_units(task, x, answer)
+        layout, classes = data.layout, len(task.classes)
+        size = len(self.code_.tells)
+        tells = telling_words(x, answer, classes, size) if layout.is_text else telling_units(layout, x, answer)
         self.code_.tells.copy_(tells)
-        self.code_.member.copy_(self._membership(tells, len(task.classes), data.layout.is_text))
+        self.code_.member.copy_(self._membership(tells, classes, layout.is_text))
         self.task_ = task
         return self
 
@@ -87,28 +88,3 @@ class Cheater:
         spelled = code.member[target[:, None], ids.flatten(1)].view(ids.shape)
         score = quiet[ids] + 2.0 * spelled
         return score if layout.kind == "words" else (score * (ids != 0)).sum(-1) / (ids != 0).sum(-1).clamp(min=1)
-
-
-def _telling_units(task: Task, x: Tensor, answer: Tensor) -> Tensor:
-    """(d,) the F statistic of each unit's value against the class; 0 for a dead unit."""
-    layout = task.reader.layout
-    mean = x.nanmean(0)
-    values = layout.gather(torch.where(x.isnan(), mean, x))
-    alive = values.std(0) > 1e-9
-    tells = torch.zeros(layout.d)
-    with np.errstate(divide="ignore", invalid="ignore"):  # a unit without spread inside the classes, or one class only
-        found = f_classif(values[:, alive].numpy(), answer.numpy())[0] if bool(alive.any()) else np.zeros(0)
-    tells[alive] = torch.as_tensor(found, dtype=torch.float32)
-    return tells.nan_to_num()
-
-
-def _telling_words(ids: Tensor, answer: Tensor, code: Code) -> Tensor:
-    """(vocabulary,) how far the classes of texts with a word are from all texts'; rare words count as telling."""
-    classes, size = code.member.shape
-    flat = ids.flatten(1)
-    table = torch.zeros(size, classes).index_put_(
-        (flat, answer[:, None].expand_as(flat)), torch.ones(()), accumulate=True
-    )
-    count = table.sum(1, keepdim=True)
-    prior = torch.bincount(answer, minlength=classes) / len(answer)
-    return ((table + prior) / (count + 1) - prior).abs().sum(1) + count[:, 0].clamp(min=1) ** -0.5

@@ -23,6 +23,7 @@ ABLATION = (
 
 TABLES = (
     Table("front", "digits", "image", 8, "zero", METRICS, (*RIVALS, "mimic+mu=3"), small=True),
+    Table("front-mean", "digits", "image", 8, "mean", METRICS, RIVALS, small=True),
     Table("front", "mnist-3-8", "image", 25, "zero", METRICS, RIVALS),
     Table("front", "fashion-pullover-shirt", "image", 64, "zero", METRICS, RIVALS),
     Table("front-mean", "fashion-pullover-shirt", "image", 64, "mean", METRICS, RIVALS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -20,7 +20,7 @@ QUICK_RATIONALES = ("random", "first-k", "last-k", "rnp", "a2r")
 
 @dataclass(frozen=True)
 class Request:
-    """`rows` empty means all of them; `jobs` rows are measured side by side."""
+    """`rows` and `metrics` empty mean all of them; `jobs` rows are measured side by side."""
 
     paper: str
     table: str | None = None
@@ -30,6 +30,7 @@ class Request:
     seeds: int = 1
     jobs: int = 2
     folder: Path = Path("results")
+    metrics: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.scale not in SCALES:
@@ -45,7 +46,15 @@ class Request:
             if self.table is not None and self.table not in names:
                 raise InputError(f"{self.paper} has no table {self.table!r} here; there are: {', '.join(names)}")
             raise unknown("data set", str(self.dataset), {t.dataset for t in every})
-        return found
+        return [self._narrowed(t, found) for t in found]
+
+    def _narrowed(self, table: Table, among: list[Table]) -> Table:
+        """The table with the metrics asked for only."""
+        every = dict.fromkeys(m for t in among for m in t.metrics)
+        for metric in self.metrics:
+            if metric not in every:
+                raise unknown("metric", metric, every)
+        return replace(table, metrics=tuple(m for m in table.metrics if not self.metrics or m in self.metrics))
 
     def trials(self) -> list[Trial]:
         """Every row of every table with every seed, rows that a claim rests on first."""
