@@ -24,6 +24,7 @@ __all__ = [
     "Explanation",
     "Findings",
     "Frames",
+    "Heat",
     "Inputs",
     "Kind",
     "Layout",
@@ -286,6 +287,17 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Heat:
+    """Where a model looks in one row, for the report: as it is, then under noise on its word vectors."""
+
+    explanation: str
+    label: str
+    words: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[float, ...]], ...]  # (name, weight of each word), the first without noise
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Findings:
     """Everything an audit found; the report is drawn from this alone."""
 
@@ -295,6 +307,7 @@ class Findings:
     verdicts: tuple[Verdict, ...]
     controls: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
+    heats: tuple[Heat, ...] = ()  # of a model with attention
     settings: Mapping[str, Any] = field(default_factory=dict)  # k, n, split, seed, removal, versions, thresholds
     questions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # question -> its checks, in order
     definitions: Mapping[str, str] = field(default_factory=dict)  # check -> one sentence
