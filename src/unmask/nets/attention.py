@@ -91,8 +91,12 @@ class AttentionNet(nn.Module):
         super().__init__()
         whole = pretrained.tuned_layers(kind) is not None
         self.reader, self.kind = pieced(reader) if whole else reader, kind
-        parts = pretrained.pretrained(kind) if whole else (WordEmbedding(reader, width), encoder(kind, width, hidden))
-        self.embedding, self.encoder = parts
+        self.embedding: nn.Module
+        self.encoder: nn.Module
+        if whole:
+            self.embedding, self.encoder = pretrained.pretrained(kind)
+        else:
+            self.embedding, self.encoder = WordEmbedding(reader, width), encoder(kind, width, hidden)
         self.attention = ATTENTIONS[score](self.encoder.width)
         self.decoder = nn.Linear(self.encoder.width, classes)  # type: ignore[arg-type]
 
