@@ -12,6 +12,7 @@ from torch import Tensor
 
 from unmask import drawing
 from unmask.errors import InputError
+from unmask.heat import Heat
 
 if TYPE_CHECKING:
     import pandas
@@ -24,7 +25,6 @@ __all__ = [
     "Explanation",
     "Findings",
     "Frames",
-    "Heat",
     "Inputs",
     "Kind",
     "Layout",
@@ -217,10 +217,10 @@ class Explanation:
         if self.x is None or self.layout is None:
             raise InputError("this explanation does not hold its inputs, so it cannot be drawn; use explainer.explain")
         x, layout, target = self.x[i], self.layout, int(self.target[i])
-        live = self.valid[i]
+        live, values = self.valid[i], x.flatten().tolist() if isinstance(x, Tensor) else x
         return drawing.Row(
             kind=layout.kind,
-            values=[" ".join(s) for s in x] if layout.kind == "sentences" else _plain(x),
+            values=[" ".join(v) if layout.kind == "sentences" else v for v in values],
             scores=self.scores[i][live].tolist(),
             kept=self.kept[i][live].tolist(),
             label=str(self.classes[target]) if self.classes else str(target),
@@ -232,10 +232,6 @@ class Explanation:
     def show(self, i: int = 0) -> drawing.Drawing:
         """Row `i` drawn: print it in a terminal, leave it last in a notebook cell, or take `.html`."""
         return drawing.Drawing(self.row(i))
-
-
-def _plain(x: Any) -> list[Any]:
-    return x.flatten().tolist() if isinstance(x, Tensor) else list(x)
 
 
 @runtime_checkable
@@ -283,17 +279,6 @@ class Example:
     explanation: str
     label: str  # what is special about it: "typical", "best", "worst"
     row: drawing.Row
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Heat:
-    """Where a model looks in one row, for the report: as it is, then under noise on its word vectors."""
-
-    explanation: str
-    label: str
-    words: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[float, ...]], ...]  # (name, weight of each word), the first without noise
     note: str = ""
 
 

@@ -175,10 +175,12 @@ def test_word_iat_hurts_but_less_than_word_at() -> None:
     assert bool((toward <= along + 1e-5).all())
 
 
-def test_word_iat_needs_a_table_of_words() -> None:
+def test_word_iat_needs_a_table_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
     made = lessons()
+    rows = batch(made)
+    monkeypatch.setattr(words, "slope", lambda *_: torch.zeros(len(rows.x), rows.x.shape[1] + 1, 12))  # a vector more
     with pytest.raises(InputError, match=r"word-iat needs a model that reads ids \(rows, words\) through an nn.Embed"):
-        iat()._toward(made, replace(batch(made), x=batch(made).x[:, :, None]))
+        iat()._toward(made, rows)
 
 
 # --- the attack of the released code ----------------------------------------------------------------------------------
@@ -302,15 +304,15 @@ def test_vectors_of_sub_words_are_moved_by_eps(
 ) -> None:
     made, rows = pieces
     seen = caught(monkeypatch)
-    trainer = WordAT(k=1, eps=0.5, toward_words=toward)
+    trainer = WordAT(k=1, eps=0.05, toward_words=toward)
     trainer._near = torch.arange(len(Pieces()))[:, None].roll(1, 0) if toward else None  # one neighbour: the next id
     loss = trainer.loss(made, rows)
     clean = soft_cross_entropy(made.student.module(rows.x), rows.y)
-    assert bool((loss > clean + clean).all()) or bool((loss - clean > clean).float().mean() > 0.5)
+    assert bool((loss - clean > clean).all())  # a small change along the slope costs
     (by,) = seen
     assert by.shape == (*rows.x.shape, 384)
     assert not by[rows.x == 0].any()
-    close(by.flatten(1).norm(dim=1), torch.full((len(by),), 0.5))
+    close(by.flatten(1).norm(dim=1), torch.full((len(by),), 0.05))
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ import random
 from dataclasses import replace
 
 from unmask.drawing import Row
-from unmask.types import Example, Findings, Heat, Result, Verdict
+from unmask.heat import Heat
+from unmask.types import Example, Findings, Result, Verdict
 
 KEYS = ["explanation", "check", "value", "low", "high", "null", "better", "passed", "n", "seconds"]  # of a JSON row
 CONTROLS = ("random", "first-k", "last-k")

@@ -10,8 +10,9 @@ from unmask import distances, seeds
 from unmask.audit.case import Case, Subject
 from unmask.audit.looking import see
 from unmask.errors import UnmaskError
+from unmask.heat import Heat
 from unmask.models.attending import RADIUS, shaken
-from unmask.types import Example, Heat
+from unmask.types import Example
 
 __all__ = ["examples", "heats"]
 

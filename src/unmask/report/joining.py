@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from unmask.errors import InputError
+from unmask.heat import Heat
 from unmask.report.report import Report
-from unmask.types import Findings, Heat
+from unmask.types import Findings
 
 __all__ = ["side_by_side"]
 

@@ -74,7 +74,7 @@ def curves(lines: Mapping[str, Sequence[tuple[float, float]]], controls: Sequenc
     return _picture(_frame(plane, names) + "".join(paths), label) + f'<ul class="key">{key}</ul>'
 
 
-def heat(words: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]]) -> str:
+def heat(words: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]], label: str) -> str:
     """Weights of words, one line of cells for each name; the numbers stand in the cells, deeper means more."""
     heads = [word if len(word) <= LONGEST else f"{word[: LONGEST - 1]}…" for word in words]
     left = round(LETTER * max((len(name) for name, _ in lines), default=0)) + 12
@@ -86,7 +86,7 @@ def heat(words: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]]) -> 
         parts.append(f'<text class="name" x="{left - 8}" y="{y + 17}" text-anchor="end">{escape(name)}</text>')
         parts += [_cell(left + CELL * i, y, w, w / top) for i, w in enumerate(weights)]
     size = f'width="{left + CELL * len(heads) + slant}" height="{slant + ROW * len(lines) + 4}"'
-    return f'<svg class="map" {size} role="img" aria-label="{escape(_told(words, lines))}">{"".join(parts)}</svg>'
+    return f'<svg class="map" {size} role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
 
 
 def _head(x: float, y: float, word: str) -> str:
@@ -97,17 +97,6 @@ def _cell(x: float, y: float, weight: float, strength: float) -> str:
     box = f'<rect class="heat" x="{x + 1}" y="{y + 1}" width="{CELL - 2}" height="{ROW - 2}" rx="3"'
     text = f'<text class="name" x="{x + CELL / 2:.0f}" y="{y + 17}" text-anchor="middle">{weight:.2f}</text>'
     return f'{box} fill-opacity="{0.03 + 0.57 * strength:.2f}"/>{text}'
-
-
-def _told(words: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]]) -> str:
-    """The map in words: its heaviest ones, and between which weights noise moves them."""
-    if not words or not lines:
-        return "attention over no words"
-    first, others = lines[0][1], [weights for _, weights in lines[1:]]
-    best = sorted(range(len(words)), key=lambda i: -first[i])[:3]
-    moved = [f" ({min(w[i] for w in others):.2f} to {max(w[i] for w in others):.2f})" if others else "" for i in best]
-    heaviest = ", ".join(f"{words[i]} {first[i]:.2f}{span}" for i, span in zip(best, moved, strict=True))
-    return f"attention over {len(words)} words, {lines[0][0]} and in {len(others)} draws of noise; heaviest: {heaviest}"
 
 
 def _picture(inside: str, label: str) -> str:

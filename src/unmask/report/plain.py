@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unmask.types import Findings, Heat, Result
+    from unmask.heat import Heat
+    from unmask.types import Findings, Result
 
 __all__ = ["as_json", "plain", "row_columns"]
 
