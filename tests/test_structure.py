@@ -98,7 +98,7 @@ def last_name(node: ast.expr) -> str:
 
 # --- imports point one way -------------------------------------------------------------------------------------------
 
-BASE = {"entries", "errors", "seeds", "drawing", "progress", "types", "devices", "writing"}
+BASE = {"entries", "errors", "seeds", "drawing", "heat", "progress", "types", "devices", "writing"}
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
 BELOW_METHODS = BELOW_TRAINING | {"distances", "training", "judge", "task", "saving", "weighting"}
 METHOD_ROOMS = {"explainers", "attention", "rationales"}
@@ -123,7 +123,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "methods": BASE | METHOD_ROOMS,
     "loading": BELOW_METHODS | {"methods"},
     "audit": BELOW_METHODS,
-    "report": {"errors", "types", "drawing", "writing"},
+    "report": {"errors", "types", "drawing", "heat", "writing"},
     "study": BASE | {"data", "audit"},
     "config": BELOW_METHODS,
     "auto": BELOW_API,

@@ -23,12 +23,17 @@ from unmask.masking import check_removal, subsets
 from unmask.masking.controls import CONTROLS
 from unmask.methods import METHODS, MODELS, make
 from unmask.models import Wrapped, bind, wrap
+from unmask.nets import Vocabulary
 from unmask.nets.attention import Score, attention_net
+from unmask.nets.pretrained import tuned_layers
 from unmask.report import Report
 from unmask.training import Recipe, fit_classifier
 from unmask.types import Dataset, Explainer, Explanation
 
 __all__ = ["audit", "explainer", "fit", "load_explainer", "train_attention", "train_model"]
+
+QUICK = Recipe(epochs=12, batch=32, rate=1e-3, patience=4)  # of attention classifiers
+SLOW = Recipe(epochs=4, batch=32, rate=1e-4, patience=2)  # of those whose transformer is trained on
 
 
 def train_model(data: Dataset, *, recipe: Recipe | None = None, seed: int = 0, removal: str | None = None) -> Wrapped:
@@ -53,17 +58,21 @@ def train_attention(
 ) -> Wrapped:
     """An attention classifier of words, its epoch chosen on the validation split; `describe()` has its accuracy.
 
-    Encoders: pooling, rnn, gru, bilstm, rcnn, cnn, transformer; scores: additive, scaled-dot, uniform. With `vectors`
-    "glove" it starts from the vectors of GloVe, which stay as they are where `frozen`.
+    Encoders: pooling, rnn, gru, bilstm, rcnn, cnn, self-attention; scores: additive, scaled-dot, uniform. With
+    `vectors` "glove" it starts from the vectors of GloVe, which stay as they are where `frozen`. The encoder
+    "transformer" is the packaged MiniLM (extra hf), whose two upper layers learn; "transformer:tuned=0" to 6 says how
+    many do, "transformer:tuned=all" that its vectors do as well.
     """
     if data.kind != "words":
         raise InputError(f"attention classifiers read words, {data.name} holds rows of kind {data.kind}")
-    recipe = recipe or Recipe(epochs=12, batch=32, rate=1e-3, patience=4, seed=seed)
+    recipe = recipe or replace(SLOW if tuned_layers(encoder) else QUICK, seed=seed)
     reader, drawn = nets.read(data), seeds.derive(recipe.seed, "model")
-    table = glove(reader.vocabulary, drawn) if vectors == "glove" and reader.vocabulary is not None else None
+    known = reader.vocabulary if vectors == "glove" else None
+    table = glove(known, drawn) if isinstance(known, Vocabulary) else None
     net = attention_net(reader, len(data.classes), encoder, score=score, vectors=table, seed=drawn)
-    net.embedding.table.requires_grad_(not frozen)
-    train, held_out = ((reader.prepare(split.x), split.y) for split in (data.train, data.validation))
+    if frozen:
+        net.embedding.table.requires_grad_(False)
+    train, held_out = ((net.reader.prepare(split.x), split.y) for split in (data.train, data.validation))
     fit_classifier(net, train, held_out, recipe)
     return _described(net, data, f"{encoder} with {score} attention", None)
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from unmask import drawing
 from unmask.errors import InputError
+from unmask.heat import Heat
 
 if TYPE_CHECKING:
     import pandas
@@ -216,10 +217,10 @@ class Explanation:
         if self.x is None or self.layout is None:
             raise InputError("this explanation does not hold its inputs, so it cannot be drawn; use explainer.explain")
         x, layout, target = self.x[i], self.layout, int(self.target[i])
-        live = self.valid[i]
+        live, values = self.valid[i], x.flatten().tolist() if isinstance(x, Tensor) else x
         return drawing.Row(
             kind=layout.kind,
-            values=[" ".join(s) for s in x] if layout.kind == "sentences" else _plain(x),
+            values=[" ".join(v) if layout.kind == "sentences" else v for v in values],
             scores=self.scores[i][live].tolist(),
             kept=self.kept[i][live].tolist(),
             label=str(self.classes[target]) if self.classes else str(target),
@@ -231,10 +232,6 @@ class Explanation:
     def show(self, i: int = 0) -> drawing.Drawing:
         """Row `i` drawn: print it in a terminal, leave it last in a notebook cell, or take `.html`."""
         return drawing.Drawing(self.row(i))
-
-
-def _plain(x: Any) -> list[Any]:
-    return x.flatten().tolist() if isinstance(x, Tensor) else list(x)
 
 
 @runtime_checkable
@@ -295,6 +292,7 @@ class Findings:
     verdicts: tuple[Verdict, ...]
     controls: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
+    heats: tuple[Heat, ...] = ()  # of a model with attention
     settings: Mapping[str, Any] = field(default_factory=dict)  # k, n, split, seed, removal, versions, thresholds
     questions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # question -> its checks, in order
     definitions: Mapping[str, str] = field(default_factory=dict)  # check -> one sentence

@@ -70,3 +70,10 @@ def test_glove_is_for_texts() -> None:
     own.nets = Nets(hidden=8, vectors="glove")
     with pytest.raises(InputError, match="for texts"):
         own.fit(rows("table"))
+
+
+def test_a_transformer_reads_texts_only() -> None:
+    own = unfitted("rnp", 1)
+    own.nets = Nets(encoder="transformer")
+    with pytest.raises(InputError, match=r"the encoder transformer reads texts, .* rows of kind table"):
+        learning.begin(own, rows("table"))

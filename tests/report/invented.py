@@ -7,6 +7,7 @@ import random
 from dataclasses import replace
 
 from unmask.drawing import Row
+from unmask.heat import Heat
 from unmask.types import Example, Findings, Result, Verdict
 
 KEYS = ["explanation", "check", "value", "low", "high", "null", "better", "passed", "n", "seconds"]  # of a JSON row
@@ -87,6 +88,7 @@ def findings() -> Findings:
         verdicts=VERDICTS,
         controls=CONTROLS,
         examples=examples(),
+        heats=heats(),
         settings=_settings(),
         questions=QUESTIONS,
         definitions=DEFINITIONS,
@@ -106,6 +108,7 @@ def hostile() -> Findings:
         rows=(*base.rows, row, replace(row, check="fs-m"), replace(row, check="reading")),
         verdicts=(Verdict(evil, "reject", (evil,)),),
         examples=(example,),
+        heats=(Heat(evil, evil, (evil, evil), ((evil, (0.4, 0.6)), (evil, (0.5, 0.5))), evil),),
         settings={evil: {evil: [evil]}},
         questions={**QUESTIONS, evil: (evil,)},
         definitions={evil: evil},
@@ -180,6 +183,23 @@ def examples() -> tuple[Example, ...]:
         out += [Example(name, "worst tumour", table(seed), note="the model is unsure: 0.52")]
         out += [Example(name, "typical photo", photo(seed)), Example(name, "typical beer", sentences(seed))]
     return tuple(out)
+
+
+def heats() -> tuple[Heat, ...]:
+    """Attention over a short and a long row, as it is and under five draws of noise."""
+    draw = random.Random(5)
+    found = []
+    for at, words in enumerate(
+        ("a slow start , but superb", "the acting is superb and the last twenty minutes of it are")
+    ):
+        texts = (*words.split(), *["simply-unforgettable", "moments"] * (4 * at))
+        base = [draw.gauss(0, 1) for _ in texts]
+        lines = []
+        for name in ("as it is", *(f"noise {i + 1}" for i in range(5))):
+            raised = [math.exp(b + draw.gauss(0, 0.2)) for b in base]
+            lines.append((name, tuple(r / sum(raised) for r in raised)))
+        found.append(Heat("attention", f"row {at + 1}, the model says positive", texts, tuple(lines), "JSD 0.0042"))
+    return tuple(found)
 
 
 def _marks(d: int, k: int, seed: int) -> tuple[list[float], list[bool]]:

@@ -27,7 +27,7 @@ def order(text: str, *parts: str) -> bool:
 
 def test_parts_come_in_order(html: str):
     questions = [f"<h2>{question}</h2>" for question in invented.QUESTIONS]
-    ends = ["<h2>Examples</h2>", "<h2>Configuration</h2>"]
+    ends = ["<h2>Attention under noise</h2>", "<h2>Examples</h2>", "<h2>Configuration</h2>"]
     assert order(html, "<h2>Verdicts</h2>", "<h2>Enough and honest</h2>", *questions, *ends)
 
 
@@ -67,6 +67,13 @@ def test_configuration_is_complete(html: str):
 def test_examples_of_one_input_stand_together(html: str):
     assert html.count('<div class="figures image">') == 2
     assert html.count('<figure class="example">') == 20
+
+
+def test_attention_is_drawn_with_words_for_those_who_cannot_see_it(html: str):
+    assert html.count('<figure class="example map">') == 2
+    assert len(re.findall(r'<svg class="map" [^>]*role="img" aria-label="attention over \d+ words', html)) == 2
+    without = page(replace(invented.findings(), heats=()), "0")
+    assert "Attention under noise" not in without
 
 
 def test_nothing_is_loaded(html: str):

@@ -27,6 +27,9 @@ def test_everything_of_both_is_there_under_names_that_say_which() -> None:
     ]
     assert found.controls == tuple(f"{c} ({when})" for when in ("before", "after") for c in one.controls)
     assert len(found.examples) == 2 * len(one.examples)
+    assert [(heat.explanation, heat.words) for heat in found.heats] == [
+        (f"{heat.explanation} ({when})", heat.words) for heat in one.heats for when in ("before", "after")
+    ]
     assert found.model == f"{one.model} and another model"
     assert found.settings["training"] == {"epochs": 3}
     assert found.settings["k"] == one.settings["k"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from unmask.report.pictures import Point, curves, front
+from unmask.report.pictures import LONGEST, Point, curves, front, heat
 
 
 def point(name: str, x: float, y: float, look: str = "trust") -> Point:
@@ -35,3 +35,18 @@ def test_curves_tell_controls_apart_and_escape_names():
     assert "<b>" not in svg
     assert 'class="curve c0"' in svg
     assert 'class="curve control"' in svg
+
+
+def test_a_map_has_a_cell_with_its_number_for_each_word_and_line():
+    lines = [("as it is", (0.5, 0.3, 0.2)), ("noise 1", (0.125, 0.25, 0.625))]
+    svg = heat(["good", "<b>", "x" * 40], lines, "a <map>")
+    assert 'aria-label="a &lt;map&gt;"' in svg
+    assert "<b>" not in svg
+    assert "x" * LONGEST not in svg.partition(">")[2]
+    cells = re.findall(r'<rect class="heat" x="(\d+)" y="(\d+)".*?fill-opacity="([\d.]+)"/><text [^>]+>([\d.]+)<', svg)
+    assert [number for *_, number in cells] == ["0.50", "0.30", "0.20", "0.12", "0.25", "0.62"]
+    assert len({x for x, *_ in cells}) == 3
+    assert len({y for _, y, *_ in cells}) == 2
+    depth = [float(depth) for _, _, depth, _ in cells]
+    assert max(depth) == depth[5]
+    assert depth[0] > depth[1] > depth[2]

@@ -24,3 +24,11 @@ def test_values_become_plain():
     assert plain(torch.tensor([1.0, math.nan])) == [1.0, None]
     assert plain([math.inf, -math.inf, math.nan, True, None, 3]) == [None, None, None, True, None, 3]
     assert plain(complex(1, 2)) == "(1+2j)"
+
+
+def test_maps_of_attention_travel_where_there_are_any():
+    base = invented.findings()
+    first = as_json(base, "0")["heats"][0]
+    assert list(first) == ["explanation", "label", "words", "lines", "note"]
+    assert first["lines"][0] == {"line": "as it is", "weights": list(base.heats[0].lines[0][1])}
+    assert "heats" not in as_json(replace(base, heats=()), "0")

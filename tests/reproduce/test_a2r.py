@@ -33,4 +33,5 @@ def test_published_figures_stand_where_they_belong() -> None:
     assert two.published["rnp"] == {"accuracy": 83.3, "precision": 2.6, "recall": 6.0, "f1": 3.4, "x1": 99.9}
     assert two.published["a2r"]["f1"] == 53.2
     assert next(t for t in TABLES if t.name == "4").published["a2r"] == {"precision": 48.7, "recall": 31.9, "f1": 34.9}
+    assert next(t for t in TABLES if t.name == "4").published["rnp/transformer"] == {"f1": 32.2}
     assert "a2r+lam=0.1" in next(t for t in TABLES if t.name == "lambda").rows

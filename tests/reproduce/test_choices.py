@@ -21,7 +21,10 @@ def test_every_row_makes_its_model(row: str, dataset: str) -> None:
     assert method in MODELS
     assert own.recipe.seed == 7
     assert own.skew == (15 if "skew" in dataset else 0)
-    assert own.nets.vectors == ("glove" if dataset == "eraser-movies" else "random")
+    pretrained = row.endswith("/transformer")
+    assert own.nets.pretrained == pretrained
+    assert own.nets.vectors == ("glove" if dataset == "eraser-movies" and not pretrained else "random")
+    assert own.nets.smooth == (9 if dataset == "eraser-movies" else 1)
 
 
 def test_baselines_have_the_rates_of_the_others() -> None:

@@ -235,7 +235,7 @@ def _slope(s: Seen, x: Tensor, target: Tensor) -> Tensor:
         said = s.probabilities(s.model.answer(states, w.detach()))
     picked = said.gather(1, target[:, None].to(said.device)).sum()
     found = torch.autograd.grad(picked, [zero for _, zero in caught], allow_unused=True)
-    parts = [(g * v).sum(-1) for g, (v, _) in zip(found, caught, strict=True) if g is not None]
+    parts = [(g * v).flatten(2).sum(-1) for g, (v, _) in zip(found, caught, strict=True) if g is not None]
     return torch.stack(parts).sum(0).abs().cpu()
 
 

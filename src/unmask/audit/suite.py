@@ -15,7 +15,7 @@ from unmask import progress
 from unmask.audit import CHECKS, DECIDING, QUESTIONS, function_of, verdict
 from unmask.audit.case import Case, Subject, Values, digest
 from unmask.audit.dependence import REFITS
-from unmask.audit.examples import examples
+from unmask.audit.examples import examples, heats
 from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
@@ -67,6 +67,7 @@ def run(
         verdicts=_verdicts(bench),
         controls=tuple(CONTROLS),
         examples=tuple(examples(case)),
+        heats=tuple(heats(case)),
         settings=recorded(case, settings),
         questions={
             text: found

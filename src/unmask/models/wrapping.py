@@ -14,6 +14,7 @@ from unmask.errors import InputError
 from unmask.masking import check_removal
 from unmask.masking.removals import PAD
 from unmask.models.wrapped import Wrapped
+from unmask.nets.pieces import Pieces
 from unmask.types import Dataset, Inputs
 
 __all__ = ["Takes", "bind", "wrap"]
@@ -85,6 +86,7 @@ def _torch(
         module=module,
         mask_token=getattr(tokenizer, "mask_token", None),
         takes=takes or ("ids" if reader is not None and reader.vocabulary is not None else "array"),
+        batch=64 if isinstance(getattr(reader, "vocabulary", None), Pieces) else 512,
         details={"framework": "torch"},
     )
 

@@ -19,6 +19,7 @@ from unmask.errors import InputError
 from unmask.masking import default_removal, subsets
 from unmask.masking.removals import make_removal
 from unmask.nets import read
+from unmask.nets.pieces import pieced
 from unmask.rationales.building import Batch, worded
 from unmask.rationales.choosing import number
 from unmask.task import Task
@@ -39,7 +40,9 @@ class Lesson:
 
 def begin(own: Any, data: Dataset) -> Lesson:
     """Read the rows; a rationale of more units than a row can have is refused."""
-    reader, d = read(data), data.train.valid.shape[1]
+    if own.nets.pretrained and not data.layout.is_text:
+        raise InputError(f"the encoder {own.nets.encoder} reads texts, {data.name} holds rows of kind {data.kind}")
+    reader, d = pieced(read(data)) if own.nets.pretrained else read(data), data.train.valid.shape[1]
     if isinstance(own.k, int) and own.k > d:
         raise InputError(f"k must be at most {d} (a row of {data.name} has {d} units), got {own.k}")
     if own.nets.vectors == "glove" and not data.layout.is_text:

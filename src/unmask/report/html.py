@@ -95,6 +95,7 @@ def page(findings: Findings, version: str) -> str:
         cards=[_card(findings, verdict) for verdict in findings.verdicts],
         front=_front(findings),
         sections=_sections(findings),
+        heats=[(heat, Markup(pictures.heat(heat.words, heat.lines, heat.told))) for heat in findings.heats],
         examples=_examples(findings.examples),
         settings=settings,
     )

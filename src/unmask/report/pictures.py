@@ -1,4 +1,4 @@
-"""Pictures with two axes as inline SVG: the front between two checks, and curves.
+"""Pictures as inline SVG: the front between two checks, curves, and maps of attention over words.
 
 Colours come from the page's style sheet, so the pictures follow light, dark and print.
 """
@@ -12,13 +12,15 @@ from html import escape
 
 from unmask.report.plots import Axis, axis, tick
 
-__all__ = ["Point", "curves", "front"]
+__all__ = ["Point", "curves", "front", "heat"]
 
 WIDTH, HEIGHT = 560, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 14, 12, 48
 LETTER, LINE = 7.4, 16.0  # room for one letter and one line of a label
 DOT = 6.0
 COLOURS = 7  # line colours of the style sheet
+CELL, ROW = 40, 26  # width and height of a cell in a map
+LONGEST = 16  # letters of a word above a map
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
@@ -70,6 +72,31 @@ def curves(lines: Mapping[str, Sequence[tuple[float, float]]], controls: Sequenc
     key = "".join(f"<li>{_swatch(look)}{escape(name)}</li>" for name, look in looks.items())
     label = f"{names[1]} over {names[0]}"
     return _picture(_frame(plane, names) + "".join(paths), label) + f'<ul class="key">{key}</ul>'
+
+
+def heat(words: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]], label: str) -> str:
+    """Weights of words, one line of cells for each name; the numbers stand in the cells, deeper means more."""
+    heads = [word if len(word) <= LONGEST else f"{word[: LONGEST - 1]}…" for word in words]
+    left = round(LETTER * max((len(name) for name, _ in lines), default=0)) + 12
+    slant = round(0.72 * LETTER * max(map(len, heads), default=0)) + 14
+    top = max((w for _, weights in lines for w in weights), default=0.0) or 1.0
+    parts = [_head(left + CELL * (i + 0.5), slant, word) for i, word in enumerate(heads)]
+    for at, (name, weights) in enumerate(lines):
+        y = slant + ROW * at
+        parts.append(f'<text class="name" x="{left - 8}" y="{y + 17}" text-anchor="end">{escape(name)}</text>')
+        parts += [_cell(left + CELL * i, y, w, w / top) for i, w in enumerate(weights)]
+    size = f'width="{left + CELL * len(heads) + slant}" height="{slant + ROW * len(lines) + 4}"'
+    return f'<svg class="map" {size} role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
+
+
+def _head(x: float, y: float, word: str) -> str:
+    return f'<text class="name" transform="translate({x:.0f} {y - 6}) rotate(-45)">{escape(word)}</text>'
+
+
+def _cell(x: float, y: float, weight: float, strength: float) -> str:
+    box = f'<rect class="heat" x="{x + 1}" y="{y + 1}" width="{CELL - 2}" height="{ROW - 2}" rx="3"'
+    text = f'<text class="name" x="{x + CELL / 2:.0f}" y="{y + 17}" text-anchor="middle">{weight:.2f}</text>'
+    return f'{box} fill-opacity="{0.03 + 0.57 * strength:.2f}"/>{text}'
 
 
 def _picture(inside: str, label: str) -> str:

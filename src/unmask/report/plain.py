@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unmask.heat import Heat
     from unmask.types import Findings, Result
 
 __all__ = ["as_json", "plain", "row_columns"]
@@ -25,6 +26,7 @@ def as_json(findings: Findings, version: str) -> dict[str, Any]:
     verdicts = [
         {"explanation": v.explanation, "verdict": v.verdict, "reasons": list(v.reasons)} for v in findings.verdicts
     ]
+    heats = [_heat(heat) for heat in findings.heats]
     return {
         "unmask": version,
         "task": findings.task,
@@ -34,7 +36,15 @@ def as_json(findings: Findings, version: str) -> dict[str, Any]:
         "controls": list(findings.controls),
         "settings": plain(findings.settings),
         "definitions": plain(findings.definitions),
+        **({"heats": heats} if heats else {}),
     }
+
+
+def _heat(heat: Heat) -> dict[str, Any]:
+    """Attention in one row: the words, and their weights in each line."""
+    lines = [{"line": name, "weights": plain(weights)} for name, weights in heat.lines]
+    about = {"explanation": heat.explanation, "label": heat.label, "words": list(heat.words)}
+    return {**about, "lines": lines, "note": heat.note}
 
 
 def _row(row: Result) -> dict[str, Any]:

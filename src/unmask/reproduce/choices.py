@@ -7,7 +7,7 @@ from typing import Any, Literal
 from unmask.nets.bodies import Nets
 from unmask.training import Recipe
 
-__all__ = ["LAST", "MOVIE_ROWS", "RATIONALES", "REVIEW_ROWS", "SHARE", "rationale", "split_name"]
+__all__ = ["LAST", "MOVIE_ROWS", "RATIONALES", "REVIEW_ROWS", "SHARE", "SLOW_ROWS", "rationale", "split_name"]
 
 REVIEW_ROWS = {"quick": 2000, "default": 4000, "paper": 4000}  # generated reviews to learn from
 MOVIE_ROWS = {"quick": (300, 60), "default": (1600, 199), "paper": (1600, 199)}  # to learn from, to test on
@@ -29,9 +29,13 @@ RATIONALES: dict[str, tuple[str, dict[str, Any]]] = {
     "a2r+released": ("a2r", {"form": "released"}),
     "a2r+anneal": ("a2r", {"anneal": 10}),
     **{f"a2r+lam={lam:g}": ("a2r", {"lam": lam}) for lam in (0.0, 0.1, 0.5, 2.0, 5.0)},
+    "rnp/transformer": ("rnp", {}),
+    "a2r/transformer": ("a2r", {}),
 }
 RATES = {"predictor": 2e-3, "generator": 5e-3}
 SKEWED_RATES = {"predictor": 1e-3, "generator": 1e-2}
+SLOW_RATES = {"predictor": 2e-4, "generator": 2e-4}  # of what is pretrained
+SLOW_ROWS = {"eraser-movies": 400, "reviews": 2000}  # that it learns from: an epoch takes it long
 
 
 def split_name(dataset: str) -> tuple[str, dict[str, str], int]:
@@ -56,4 +60,7 @@ def rationale(
         nets, epochs = Nets(), 8 if scale == "quick" else 12
         batch = 100 if scale == "quick" else 200
         settings["recipe"] = Recipe(epochs=epochs, batch=batch, rate=rate, seed=seed)
+    if row.endswith("/transformer"):
+        nets = Nets(encoder="transformer", smooth=nets.smooth)
+        settings["recipe"] = Recipe(epochs=1 if scale == "quick" else 3, batch=20, rate=SLOW_RATES, seed=seed)
     return method, {**settings, "nets": nets, "skew": skew}
