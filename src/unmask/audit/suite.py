@@ -15,7 +15,7 @@ from unmask import progress
 from unmask.audit import CHECKS, DECIDING, QUESTIONS, function_of, verdict
 from unmask.audit.case import Case, Subject, Values, digest
 from unmask.audit.dependence import REFITS
-from unmask.audit.examples import examples
+from unmask.audit.examples import examples, learning, places
 from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
@@ -74,6 +74,8 @@ def run(
             if (found := tuple(c for c in settings.checks if CHECKS[c].question == q))
         },
         definitions={name: CHECKS[name].line for name in settings.checks},
+        places=places(case),
+        learning=learning(case),
     )
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
 
 from unmask.errors import NotFittedError
 from unmask.models import Wrapped, wrap
-from unmask.rationales.networks import RationaleNet
+from unmask.rationales.networks import Asked, RationaleNet
 from unmask.task import Task, as_inputs, settings_of, targets
 from unmask.training import evaluate
 from unmask.types import Explanation, Inputs
 
-__all__ = ["explain", "model", "predict", "told"]
+__all__ = ["asked", "explain", "model", "predict", "told"]
 
 
 def _fitted(own: Any) -> tuple[RationaleNet, Task]:
@@ -34,6 +35,12 @@ def told(own: Any, x: Inputs, kept: Tensor) -> Tensor:
     net, task = _fitted(own)
     prepared = task.reader.prepare(as_inputs(x, task))
     return evaluate(net.teller, prepared, kept.float()).softmax(1)
+
+
+def asked(own: Any, x: Inputs, ask: Callable[[RationaleNet, Tensor], Tensor]) -> Tensor:
+    """(n, classes) probabilities that the network gives when it is asked in another way."""
+    net, task = _fitted(own)
+    return evaluate(Asked(net, ask), task.reader.prepare(as_inputs(x, task)), batch=256).softmax(1)
 
 
 def model(own: Any) -> Wrapped:

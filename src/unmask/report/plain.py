@@ -34,6 +34,7 @@ def as_json(findings: Findings, version: str) -> dict[str, Any]:
         "controls": list(findings.controls),
         "settings": plain(findings.settings),
         "definitions": plain(findings.definitions),
+        **{name: plain(found) for name in ("places", "learning") if (found := getattr(findings, name))},
     }
 
 

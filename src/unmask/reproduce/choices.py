@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from unmask.data import named
 from unmask.nets.bodies import Nets
 from unmask.training import Recipe
 
@@ -34,11 +35,10 @@ RATES = {"predictor": 2e-3, "generator": 5e-3}
 SKEWED_RATES = {"predictor": 1e-3, "generator": 1e-2}
 
 
-def split_name(dataset: str) -> tuple[str, dict[str, str], int]:
-    """`reviews:preset=hard,skew=10` -> the set, its options, and how long the predictor is skewed."""
-    base, _, text = dataset.partition(":")
-    options = dict(part.split("=", 1) for part in text.split(",") if part)
-    return base, options, int(options.pop("skew", 0))
+def split_name(dataset: str) -> tuple[str, int]:
+    """`reviews:preset=hard,skew=10` -> the set, and how long the predictor is skewed."""
+    base, options = named(dataset)
+    return base, options.get("skew", 0)
 
 
 def rationale(
@@ -47,7 +47,7 @@ def rationale(
     """The model of a row and its settings."""
     method, own = RATIONALES[row]
     settings = dict(own)
-    base, _, skew = split_name(dataset)
+    base, skew = split_name(dataset)
     rate = settings.pop("rate", SKEWED_RATES if skew else RATES)
     if base == "eraser-movies":
         nets, epochs = Nets(hidden=100, vectors="glove", frozen=True, smooth=9), 3 if scale == "quick" else 8
@@ -56,4 +56,8 @@ def rationale(
         nets, epochs = Nets(), 8 if scale == "quick" else 12
         batch = 100 if scale == "quick" else 200
         settings["recipe"] = Recipe(epochs=epochs, batch=batch, rate=rate, seed=seed)
-    return method, {**settings, "nets": nets, "skew": skew}
+    return method, {
+        **settings,
+        "nets": nets,
+        "skew": skew,
+    }  # the data ask for it too; here it names the trial

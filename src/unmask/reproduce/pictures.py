@@ -12,7 +12,7 @@ from torch import Tensor
 from unmask import distances
 from unmask.attention.seat import topk_loss
 
-__all__ = ["curves", "front", "game", "landscape", "surrogate", "violins"]
+__all__ = ["curves", "front", "game", "landscape", "sensitivity", "surrogate", "violins"]
 
 Line = Mapping[str, Any]
 BINS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a row's largest weight
@@ -128,6 +128,27 @@ def landscape(first: Sequence[float], lines: Mapping[str, Sequence[float]]) -> s
     axis.set_ylabel("loss of the best predictors, nats")
     axis.legend(frameon=False, fontsize=8)
     axis.set_title("the hard loss has a trap at each end, the soft one has none", fontsize=10)
+    return _svg(figure)
+
+
+def sensitivity(points: Sequence[tuple[str, Line, Line]], title: str) -> str:
+    """SVG of A2R's Figure 5: F1 and X1 by setting of lambda; each dot is a seed, each line joins means.
+
+    `points` hold the setting in words, the line of F1 and that of X1; a last one that is no number stands apart.
+    """
+    figure, (axis,) = _figure(1)
+    for which, (name, colour, style) in enumerate((("F1", OURS, "-"), ("first sentence chosen", OTHER, "--"))):
+        joined = [(at, p[1 + which]["here"]) for at, p in enumerate(points) if p[0].replace(".", "").isdigit()]
+        axis.plot(*zip(*joined, strict=True), style, color=colour, label=name)
+        for at, point in enumerate(points):
+            seeds = point[1 + which]["by_seed"]
+            axis.scatter([at] * len(seeds), seeds, s=18, color=colour, marker="os"[which], alpha=0.6)
+    axis.set_xticks(range(len(points)), [point[0] for point in points])
+    axis.set_ylim(-3, 103)
+    axis.set_xlabel("lambda")
+    axis.set_ylabel("per cent of test rows")
+    axis.set_title(title, fontsize=10)
+    axis.legend(frameon=False, fontsize=8)
     return _svg(figure)
 
 
