@@ -92,7 +92,8 @@ def _check(settings: Settings) -> None:
 
 
 def _notes(settings: Settings, preset: str, parts: list[Split]) -> dict[str, Any]:
-    notes = {"source": "generated", "preset": preset, "settings": asdict(settings), "aspects": language.ASPECTS}
+    notes: dict[str, Any] = {"source": "generated", "preset": preset, "settings": asdict(settings)}
+    notes["aspects"] = language.ASPECTS
     if settings.skew:
         notes["skew"] = settings.skew
     if settings.bias is not None:

@@ -51,7 +51,7 @@ def _sensitivity(request: Request) -> dict[str, str]:
     if len(numbers) < 2:
         return {}
     order = [*numbers, *(name for name in named if name == "0 to 1")]
-    points = [(name, named[name]["f1"], named[name]["x1"]) for name in order]
+    points = {name: named[name] for name in order}
     return {"lambda.svg": pictures.sensitivity(points, "A2R on reviews with a planted cue (bias 0.8)")}
 
 
