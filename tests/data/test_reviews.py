@@ -149,7 +149,7 @@ def test_bias_plants_a_cue_in_the_first_sentence() -> None:
 
 
 def test_an_inverted_cue_contradicts_the_label() -> None:
-    n = 2000
+    n = 600
     made = load("reviews:bias=0.8,cue=inverted", n=n)
     said = torch.tensor([{"positive": 1, "negative": 0}[words[0]] for words in made.train.x])
     assert abs(float((said != made.train.y).double().mean()) - 0.8) < 3 * (0.16 / n) ** 0.5

@@ -197,7 +197,7 @@ def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
         "reading": e.reading[2] > 0,
         "randomized-model": not verdict.survives(e),
         "attention-flow": not verdict.hides(e),
-        "interlocking": not verdict.locked(e),
+        "interlocking": None if verdict.untold(e) else not verdict.locked(e),
         "exclusion": not verdict.open_(e),
     }[check]
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from unmask.errors import NotFittedError
@@ -60,7 +61,7 @@ def explain(own: Any, x: Inputs, target: Tensor | None = None) -> Explanation:
     seconds = time.perf_counter() - started
     origin = {**settings_of(own), "method": own.method, "seconds": seconds, "removal": task.removal.name}
     return Explanation(
-        scores=scores[:, :width].masked_fill(~valid, 0.0),
+        scores=_raised(scores[:, :width], valid),
         kept=(amount[:, :width] > 0) & valid,
         valid=valid,
         target=told if target is None else targets(target, len(x), len(task.classes)),
@@ -70,3 +71,9 @@ def explain(own: Any, x: Inputs, target: Tensor | None = None) -> Explanation:
         classes=task.classes,
         approximated=told,
     )
+
+
+def _raised(scores: Tensor, valid: Tensor) -> Tensor:
+    """Scores counted from the lowest of the row where that is negative: a unit not chosen speaks against no class."""
+    low = scores.masked_fill(~valid, torch.inf).amin(1, keepdim=True).clamp(max=0.0)
+    return (scores - low).masked_fill(~valid, 0.0)
