@@ -67,8 +67,8 @@ def main() -> None:
             for method in MODELS:
                 key = f"{name}:{method}:{seed}"
                 record.entry(key, lambda name=name, method=method, seed=seed: measure(name, method, seed))
-    record.summary = summary(record.entries)
-    record.save()
+                record.summary = summary(record.entries)
+                record.save()
     print(record.summary)
 
 

@@ -35,7 +35,8 @@ HIDES = (
 )
 # that were taught nothing but the task, more than two thirds where attention was taught to deceive
 # (benchmarks/results/deception.json)
-ELSEWHERE = 0.03  # more often right from other units: less is what two predictors of one kind differ by anyway
+ELSEWHERE = 0.03  # more often right from other units: less is what two predictors of one kind differ by anyway;
+# benchmarks/interlocking.py has locked models on one side and free ones on the other
 ONE_SIDED = 0.5  # spread of the per-class fs-m beyond which a sufficiency is called one-sided
 
 
