@@ -98,7 +98,7 @@ def last_name(node: ast.expr) -> str:
 
 # --- imports point one way -------------------------------------------------------------------------------------------
 
-BASE = {"entries", "errors", "seeds", "drawing", "heat", "progress", "types", "devices", "writing"}
+BASE = {"entries", "errors", "seeds", "drawing", "heat", "pixels", "progress", "types", "devices", "writing"}
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
 BELOW_METHODS = BELOW_TRAINING | {"distances", "training", "judge", "task", "saving", "weighting"}
 METHOD_ROOMS = {"explainers", "attention", "rationales"}

@@ -39,8 +39,7 @@ __all__ = [
 Kind = Literal["table", "image", "words", "sentences"]
 Better = Literal["higher", "lower", "none"]
 Inputs = Any
-"""Rows of one kind: float32 tensor (n, columns) or (n, channels, height, width); list[list[str]] for words;
-list[list[list[str]]] for sentences."""
+"""Rows: float32 (n, columns) or (n, channels, height, width); list[list[str]] for words, one deeper for sentences."""
 
 
 def rows_of(x: Inputs, index: Tensor | slice) -> Inputs:
@@ -184,13 +183,9 @@ class Removal(Protocol):
 
 @dataclass(frozen=True)
 class Explanation:
-    """What an explainer says of some rows.
+    """What an explainer says of some rows; `x`, `layout` and `classes` are there for drawing."""
 
-    `scores` are signed toward `target`, higher = used more; `kept` marks the selected units. `x`, `layout` and
-    `classes` are there for drawing.
-    """
-
-    scores: Tensor  # (n, d) float
+    scores: Tensor  # (n, d) float, signed toward `target`, higher = used more
     kept: Tensor  # (n, d) bool, True = selected
     valid: Tensor  # (n, d) bool, False = padding
     target: Tensor  # (n,) long, the class being explained
@@ -296,3 +291,7 @@ class Findings:
     settings: Mapping[str, Any] = field(default_factory=dict)  # k, n, split, seed, removal, versions, thresholds
     questions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # question -> its checks, in order
     definitions: Mapping[str, str] = field(default_factory=dict)  # check -> one sentence
+    places: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # explanation, or "people" -> place in a
+    # text -> share of the units chosen that stand there
+    learning: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)  # explanation -> what was read
+    # after each epoch of its training: "accuracy", "first"

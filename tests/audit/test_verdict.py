@@ -40,6 +40,8 @@ NAN = float("nan")
         ({"elsewhere": (0.1, -0.01, 0.2)}, "trust"),  # it may be chance
         ({"elsewhere": (0.02, 0.01, 0.2)}, "trust"),  # two predictors differ by as much
         ({"elsewhere": (-0.1, -0.2, 0.2)}, "trust"),
+        ({"elsewhere": (-0.1, -0.2, 0.0)}, "care"),  # the fresh predictor learned nothing
+        ({"elsewhere": (0.0, -0.1, 0.0)}, "trust"),  # any unit will do
         ({"sealed": (1.0, 1.0, NAN)}, "trust"),
         ({"sealed": (0.99, 0.98, NAN)}, "reject"),
     ],
@@ -65,6 +67,9 @@ def test_locked_and_open_answers_are_said_in_words():
     )
     free = decide(replace(GOOD, elsewhere=(-0.02, -0.05, 0.2))).reasons
     assert any("not locked" in reason and "right no more often (-2%)" in reason for reason in free)
+    blind = decide(replace(GOOD, elsewhere=(-0.3, -0.4, 0.0))).reasons
+    assert any("cannot be told" in reason and "learned too little" in reason for reason in blind)
+    assert not any("not locked" in reason for reason in blind)
     leaking = decide(replace(GOOD, sealed=(0.9, 0.8, NAN))).reasons[0]
     assert "in 10% of the rows what is left out changes it" in leaking
 

@@ -95,6 +95,22 @@ def findings() -> Findings:
     )
 
 
+PLACES = {
+    "people": {"1": 0.0, "2": 0.3, "3": 0.5, "4": 0.2},
+    "cheater": {"1": 1.0, "2": 0.0, "3": 0.0, "4": 0.0},
+    "random": {"1": 0.25, "2": 0.25, "3": 0.26, "4": 0.24},
+}
+LEARNING = {"cheater": {"accuracy": [0.5, 0.7, 0.8], "first": [0.3, 0.9, 1.0]}}
+
+
+def rationales() -> Findings:
+    """The same audit where people marked what decides, and something explains itself."""
+    base = findings()
+    marked = [e for e in base.examples if e.row.kind in ("words", "sentences")]
+    shown = [replace(e, row=replace(e.row, marked=[i % 3 == 0 for i in range(len(e.row.values))])) for e in marked]
+    return replace(base, places=PLACES, learning=LEARNING, examples=tuple(shown))
+
+
 def hostile() -> Findings:
     """The same with markup wherever a user's text can stand."""
     evil = "<script>alert('x')</script>"
@@ -112,6 +128,8 @@ def hostile() -> Findings:
         settings={evil: {evil: [evil]}},
         questions={**QUESTIONS, evil: (evil,)},
         definitions={evil: evil},
+        places={evil: {evil: 1.0}},
+        learning={evil: {"accuracy": [0.5, 0.6], "first": [0.1, 0.2]}},
     )
 
 

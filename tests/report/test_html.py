@@ -76,6 +76,34 @@ def test_attention_is_drawn_with_words_for_those_who_cannot_see_it(html: str):
     assert "Attention under noise" not in without
 
 
+def test_what_people_marked_stands_beside_every_input(html: str):
+    assert "dashed frame" not in html
+    assert 'id="places"' not in html
+    assert 'id="learning"' not in html
+    told = page(invented.rationales(), "1.2.3")
+    assert told.count('<figure class="example people">') == 2  # a review of words, one of sentences
+    assert told.count('class="unmask-people"') > told.count('<figure class="example">')
+    assert "a dashed frame: marked by people" in told
+
+
+def test_places_and_training_have_pictures():
+    told = page(invented.rationales(), "1.2.3")
+    part = told[told.index('id="places"') : told.index('id="learning"')]
+    assert part.count("<figure") == 1
+    assert part.count('<rect class="bar own"') == part.count('<rect class="bar people"') == 5  # four places and the key
+    assert "cheater: 1 100%, 2 0%, 3 0%, 4 0%; people: 1 0%, 2 30%" in part
+    assert order(told, 'id="places"', 'id="learning"', "<h2>Examples</h2>")
+    assert "first unit in the rationale" in told[told.index('id="learning"') :]
+
+
+def test_without_people_the_choices_stand_beside_chance():
+    base = invented.rationales()
+    told = page(replace(base, places={name: p for name, p in base.places.items() if name != "people"}), "0")
+    part = told[told.index('id="places"') : told.index('id="learning"')]
+    assert "bar people" not in part
+    assert part.count('class="level"') == 5
+
+
 def test_nothing_is_loaded(html: str):
     assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", html)
     assert "http://" not in html
@@ -106,7 +134,7 @@ class Balance(HTMLParser):
         assert self.stack.pop() == tag
 
 
-@pytest.mark.parametrize("findings", [invented.findings(), invented.hostile()])
+@pytest.mark.parametrize("findings", [invented.findings(), invented.rationales(), invented.hostile()])
 def test_tags_are_balanced(findings: Findings):
     parser = Balance()
     parser.feed(page(findings, "0"))

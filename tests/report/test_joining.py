@@ -35,6 +35,16 @@ def test_everything_of_both_is_there_under_names_that_say_which() -> None:
     assert found.settings["k"] == one.settings["k"]
 
 
+def test_places_and_training_are_named_too_and_people_are_the_same() -> None:
+    one = Report(invented.rationales())
+    found = side_by_side({"before": one, "after": one})
+    names = [f"{name} ({when})" for when in ("before", "after") for name in ("cheater", "random")]
+    assert sorted(found.findings.places) == sorted(["people", *names])
+    assert set(found.findings.learning) == {"cheater (before)", "cheater (after)"}
+    assert "<li>" in found.html
+    assert found.html.count("random (before)</li>") == found.html.count("random (after)</li>") >= 1
+
+
 def test_the_page_shows_both() -> None:
     page = both().html
     assert "integrated-gradients (before)" in page

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from unmask.report.pictures import LONGEST, Point, curves, front, heat
+from unmask.report.pictures import BOTTOM, HEIGHT, LONGEST, Point, bars, curves, front, heat
 
 
 def point(name: str, x: float, y: float, look: str = "trust") -> Point:
@@ -50,3 +50,15 @@ def test_a_map_has_a_cell_with_its_number_for_each_word_and_line():
     depth = [float(depth) for _, _, depth, _ in cells]
     assert max(depth) == depth[5]
     assert depth[0] > depth[1] > depth[2]
+
+
+def test_bars_are_as_high_as_their_shares():
+    shares = {"a": ("own", {"1": 0.5, "2": 0.25}), "people": ("people", {"1": 0.0, "2": 1.0})}
+    svg = bars(shares, ("place", "share"))
+    found = re.findall(r'<rect class="bar (\w+)" x="([\d.]+)" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"', svg)
+    high = {look: [float(h) for which, _, _, h in found[:4] if which == look] for look in ("own", "people")}
+    assert high["own"][0] == 2 * high["own"][1] == high["people"][1] / 2
+    assert high["people"][0] == 0
+    assert all(abs(float(y) + float(h) - (HEIGHT - BOTTOM)) < 0.1 for _, _, y, h in found[:4])
+    places = [float(x) for _, x, _, _ in found[:4]]
+    assert places[0] < places[2] < places[1] < places[3]  # beside each other, place by place

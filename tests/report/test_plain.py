@@ -19,6 +19,13 @@ def test_points_of_a_curve_and_remarks_stand_only_where_there_are_any():
     assert list(remark) == [*invented.KEYS, "note"]
 
 
+def test_places_and_training_stand_only_where_there_are_any():
+    assert not {"places", "learning"} & set(as_json(invented.findings(), "0"))
+    told = as_json(invented.rationales(), "0")
+    assert told["places"] == invented.PLACES
+    assert told["learning"] == invented.LEARNING
+
+
 def test_values_become_plain():
     assert plain({1: (np.float32(0.5), np.arange(2)), "set": {"b", "a"}}) == {"1": [0.5, [0, 1]], "set": ["a", "b"]}
     assert plain(torch.tensor([1.0, math.nan])) == [1.0, None]

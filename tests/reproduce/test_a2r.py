@@ -21,9 +21,8 @@ def test_every_row_is_known() -> None:
 
 @pytest.mark.parametrize("table", [t for t in TABLES if t.dataset.startswith("reviews")], ids=lambda t: t.dataset)
 def test_reviews_can_be_loaded_by_their_names(table) -> None:
-    base, options, _ = split_name(table.dataset)
-    text = ",".join(f"{name}={value}" for name, value in options.items())
-    data = load(f"{base}:{text}", seed=0, unit="sentences", n=40)
+    data = load(table.dataset, seed=0, unit="sentences", n=40)
+    assert data.notes.get("skew", 0) == split_name(table.dataset)[1]
     assert data.kind == "sentences"
     assert data.test.relevant is not None
 

@@ -9,8 +9,8 @@ from unmask.reproduce.choices import RATES, RATIONALES, rationale, split_name
 
 
 def test_names_of_sets_are_taken_apart() -> None:
-    assert split_name("reviews:preset=hard,skew=10") == ("reviews", {"preset": "hard"}, 10)
-    assert split_name("eraser-movies") == ("eraser-movies", {}, 0)
+    assert split_name("reviews:preset=hard,skew=10") == ("reviews", 10)
+    assert split_name("eraser-movies") == ("eraser-movies", 0)
 
 
 @pytest.mark.parametrize("dataset", ["reviews:preset=hard,bias=0.8", "reviews:preset=hard,skew=15", "eraser-movies"])

@@ -170,6 +170,20 @@ CHECKS: dict[str, Check] = {
         "DeYoung et al. 2020",
         truth=True,
     ),
+    "human-precision-micro": Check(
+        "people:human_precision_micro",
+        "people",
+        "higher",
+        "Share of what is kept that people marked, over the units of all rows together.",
+        truth=True,
+    ),
+    "human-recall-micro": Check(
+        "people:human_recall_micro",
+        "people",
+        "higher",
+        "Share of what people marked that is kept, over the units of all rows together.",
+        truth=True,
+    ),
     "human-f1-micro": Check(
         "people:human_f1_micro", "people", "higher", "F1 over the units of all rows together.", truth=True
     ),

@@ -15,7 +15,7 @@ from unmask import progress
 from unmask.audit import CHECKS, DECIDING, QUESTIONS, function_of, verdict
 from unmask.audit.case import Case, Subject, Values, digest
 from unmask.audit.dependence import REFITS
-from unmask.audit.examples import examples, heats
+from unmask.audit.examples import examples, heats, learning, places
 from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
@@ -75,6 +75,8 @@ def run(
             if (found := tuple(c for c in settings.checks if CHECKS[c].question == q))
         },
         definitions={name: CHECKS[name].line for name in settings.checks},
+        places=places(case),
+        learning=learning(case),
     )
 
 
@@ -196,7 +198,7 @@ def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
         "reading": e.reading[2] > 0,
         "randomized-model": not verdict.survives(e),
         "attention-flow": not verdict.hides(e),
-        "interlocking": not verdict.locked(e),
+        "interlocking": None if verdict.untold(e) else not verdict.locked(e),
         "exclusion": not verdict.open_(e),
     }[check]
 

@@ -21,6 +21,7 @@ __all__ = [
     "locked",
     "open_",
     "survives",
+    "untold",
 ]
 
 ALPHA = 0.05  # family-wise error of "beats the random control", Holm over the explanations of one audit
@@ -34,7 +35,8 @@ HIDES = (
 )
 # that were taught nothing but the task, more than two thirds where attention was taught to deceive
 # (benchmarks/results/deception.json)
-ELSEWHERE = 0.03  # more often right from other units: less is what two predictors of one kind differ by anyway
+ELSEWHERE = 0.03  # more often right from other units: less is what two predictors of one kind differ by anyway;
+# benchmarks/interlocking.py has locked models on one side and free ones on the other
 ONE_SIDED = 0.5  # spread of the per-class fs-m beyond which a sufficiency is called one-sided
 
 
@@ -59,7 +61,8 @@ class Evidence:
 
 
 def decide(e: Evidence) -> Verdict:
-    """`reject` what is empty, smuggles, hides or survives random weights, `care` if the class leaks, else `trust`."""
+    """`reject` what is empty, smuggles, hides, is locked or survives random weights; `care` if the class leaks, or if a
+    lock cannot be ruled out; else `trust`."""
     reasons = []
     leaky, read, blind = leaks(e), e.reading[2] > 0, survives(e)
     empty = e.enough[2] > ALPHA and e.needed[2] > ALPHA
@@ -83,12 +86,15 @@ def decide(e: Evidence) -> Verdict:
         reasons.append(f"it depends on the model: {_kept_on(e)}")
     if e.hidden is not None and not hides(e):
         reasons.append(f"attention does not hide what decides: {_out_of_sight(e)}")
-    if e.elsewhere is not None and not locked(e):
+    if untold(e):
+        why = f"{_better_off(e)}, for it learned too little; give it more rows (pool)"
+        reasons.append(f"whether choice and prediction are locked cannot be told: {why}")
+    elif e.elsewhere is not None and not locked(e):
         reasons.append(f"choice and prediction are not locked: {_better_off(e)}")
     if e.one_sided:
         reasons.append(f"the model shown this little falls to one side: {e.one_sided}")
     fatal = empty or blind or hides(e) or locked(e) or open_(e) or (leaky and not read)
-    word: Literal["trust", "care", "reject"] = "reject" if fatal else "care" if leaky else "trust"
+    word: Literal["trust", "care", "reject"] = "reject" if fatal else "care" if leaky or untold(e) else "trust"
     return Verdict(e.name, word, tuple(reasons))
 
 
@@ -114,6 +120,11 @@ def hides(e: Evidence) -> bool:
 def locked(e: Evidence) -> bool:
     """Whether a predictor that may read other units is right more often, and surely so."""
     return e.elsewhere is not None and e.elsewhere[0] > ELSEWHERE and e.elsewhere[1] > 0
+
+
+def untold(e: Evidence) -> bool:
+    """Whether the fresh predictor is no measure: worse than the model, and none the better for choosing its units."""
+    return e.elsewhere is not None and e.elsewhere[0] < -ELSEWHERE and e.elsewhere[2] <= ELSEWHERE
 
 
 def open_(e: Evidence) -> bool:

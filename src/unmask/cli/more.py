@@ -70,7 +70,7 @@ def reproduce(
     ] = "list",
     table: Annotated[str | None, typer.Option(metavar="T", help="One table only.")] = None,
     figure: Annotated[
-        str | None, typer.Option(metavar="F", help="A figure instead of tables; a2r has 1 and 2, meed 3, seat 2.")
+        str | None, typer.Option(metavar="F", help="A figure instead of tables; a2r has 1, 2 and 5, meed 3, seat 2.")
     ] = None,
     dataset: Annotated[
         str | None, typer.Option(metavar="NAME", help="One data set only.", autocompletion=offered(DATASETS))

@@ -9,6 +9,7 @@ from typing import Any
 from unmask.errors import InputError
 from unmask.heat import Heat
 from unmask.report.report import Report
+from unmask.report.wording import PEOPLE
 from unmask.types import Findings
 
 __all__ = ["side_by_side"]
@@ -40,6 +41,8 @@ def side_by_side(reports: Mapping[str, Report], settings: Mapping[str, Any] | No
             settings={**first.settings, **(settings or {})},
             questions=questions,
             definitions={name: said for part in parts.values() for name, said in part.definitions.items()},
+            places={name: shares for part in parts.values() for name, shares in part.places.items()},
+            learning={name: read for part in parts.values() for name, read in part.learning.items()},
         )
     )
 
@@ -60,4 +63,6 @@ def _named(findings: Findings, when: str) -> Findings:
         examples=renamed(findings.examples),
         heats=renamed(findings.heats),
         controls=tuple(f"{control} ({when})" for control in findings.controls),
+        places={name if name == PEOPLE else f"{name} ({when})": shares for name, shares in findings.places.items()},
+        learning={f"{name} ({when})": read for name, read in findings.learning.items()},
     )

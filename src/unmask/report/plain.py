@@ -37,6 +37,7 @@ def as_json(findings: Findings, version: str) -> dict[str, Any]:
         "settings": plain(findings.settings),
         "definitions": plain(findings.definitions),
         **({"heats": heats} if heats else {}),
+        **{name: plain(found) for name in ("places", "learning") if (found := getattr(findings, name))},
     }
 
 

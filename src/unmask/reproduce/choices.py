@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from unmask.data import named
 from unmask.nets.bodies import Nets
 from unmask.training import Recipe
 
@@ -38,11 +39,10 @@ SLOW_RATES = {"predictor": 2e-4, "generator": 2e-4}  # of what is pretrained
 SLOW_ROWS = {"eraser-movies": 400, "reviews": 2000}  # that it learns from: an epoch takes it long
 
 
-def split_name(dataset: str) -> tuple[str, dict[str, str], int]:
-    """`reviews:preset=hard,skew=10` -> the set, its options, and how long the predictor is skewed."""
-    base, _, text = dataset.partition(":")
-    options = dict(part.split("=", 1) for part in text.split(",") if part)
-    return base, options, int(options.pop("skew", 0))
+def split_name(dataset: str) -> tuple[str, int]:
+    """`reviews:preset=hard,skew=10` -> the set, and how long the predictor is skewed."""
+    base, options = named(dataset)
+    return base, options.get("skew", 0)
 
 
 def rationale(
@@ -51,7 +51,7 @@ def rationale(
     """The model of a row and its settings."""
     method, own = RATIONALES[row]
     settings = dict(own)
-    base, _, skew = split_name(dataset)
+    base, skew = split_name(dataset)
     rate = settings.pop("rate", SKEWED_RATES if skew else RATES)
     if base == "eraser-movies":
         nets, epochs = Nets(hidden=100, vectors="glove", frozen=True, smooth=9), 3 if scale == "quick" else 8
@@ -63,4 +63,5 @@ def rationale(
     if row.endswith("/transformer"):
         nets = Nets(encoder="transformer", smooth=nets.smooth)
         settings["recipe"] = Recipe(epochs=1 if scale == "quick" else 3, batch=20, rate=SLOW_RATES, seed=seed)
-    return method, {**settings, "nets": nets, "skew": skew}
+    settings["skew"] = skew  # the data ask for it too; here it names the trial
+    return method, {**settings, "nets": nets}
