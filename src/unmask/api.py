@@ -15,7 +15,7 @@ from unmask import nets, progress, seeds
 from unmask.audit import chosen
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import cost, run
-from unmask.auto import choose, seeded
+from unmask.auto import choose
 from unmask.data.vectors import glove
 from unmask.errors import InputError, unknown
 from unmask.loading import load as load_explainer
@@ -25,6 +25,7 @@ from unmask.methods import METHODS, MODELS, make
 from unmask.models import Wrapped, bind, wrap
 from unmask.nets.attention import Score, attention_net
 from unmask.report import Report
+from unmask.task import seeded
 from unmask.training import Recipe, fit_classifier
 from unmask.types import Dataset, Explainer, Explanation
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -83,6 +83,7 @@ def _fitting(model: Wrapped, data: Dataset, given: Mapping[str, object], setting
         "attention": pays_attention(model),
         "rationale": any(explains_itself(thing) for thing in given.values()),
         "truth": data[settings.split].relevant is not None,
+        "several": len(given) > 1,
     }
     lacks = [what for what, there in has.items() if not there]
     fit = (name for name in settings.checks if not any(getattr(CHECKS[name], what) for what in lacks))
@@ -155,16 +156,31 @@ def _rows(bench: _Bench, subject: Subject) -> list[Result]:
     for name in bench.checks:
         own, null = bench.values(subject.name, name), bench.null(subject.name, name)
         rows.append(_result(bench, subject, name, own, null))
-        if CHECKS[name].by_class:
-            for c, label in enumerate(bench.case.data.classes):
-                there = bench.case.target == c
-                parts = (Values(torch.where(there, v.values, torch.nan)) for v in (own, null))
-                rows.append(_result(bench, subject, f"{name}@class={label}", *parts))
+        for label, part, level in _parts(bench.case, own, null, CHECKS[name].by_class):
+            rows.append(_part(bench, subject, f"{name}@{label}", part, level))
+        for at, point in own.curve.items():
+            rows.append(replace(_part(bench, subject, name, point, null.curve.get(at)), at=at))
     return rows
 
 
+def _parts(case: Case, own: Values, null: Values, by_class: bool) -> Iterator[tuple[str, Tensor, Tensor | None]]:
+    """What a check is split by: its label, the values there, and those of the random control where it has them."""
+    for c, label in enumerate(case.data.classes if by_class else ()):
+        there = case.target == c
+        part, level = (torch.where(there, v.values, torch.nan) for v in (own, null))
+        yield f"class={label}", part, level
+    for label, part in own.parts.items():
+        yield label, part, null.parts.get(label)
+
+
+def _part(bench: _Bench, subject: Subject, label: str, values: Tensor, null: Tensor | None) -> Result:
+    level = torch.full_like(values, torch.nan) if null is None else null
+    whole = _result(bench, subject, label, Values(values), Values(level))
+    return replace(whole, passed=None, seconds=0.0)
+
+
 def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Values) -> Result:
-    name, _, by_class = label.partition("@")
+    name = label.partition("@")[0]
     value, low, high = bench.bootstrap.interval(own.values, own.over)
     level = bench.bootstrap.interval(null.values, null.over)[0]
     return Result(
@@ -175,16 +191,16 @@ def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Valu
         high=high,
         null=level,
         better=CHECKS[name].better,
-        passed=None if by_class else _passed(bench, subject, name),
+        passed=_passed(bench, subject, name) if name == label else None,
         n=int((~own.values.isnan()).sum()),
-        seconds=0.0 if by_class else bench.found[subject.name, name][1],
+        seconds=bench.found[subject.name, name][1],
         note=own.note,
     )
 
 
 def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
     """Whether a deciding number is on the good side of its rule; None for what only informs."""
-    decides = check in (*DECIDING, "randomized-model", "attention-flow", "interlocking", "exclusion")
+    decides = check in (*DECIDING, *verdict.EVIDENCE.values())
     if not decides or bool(bench.values(subject.name, check).values.isnan().all()):
         return None
     e = _evidence(bench, subject, bench.case.once("p-values", lambda: _p_values(bench)))
@@ -193,7 +209,11 @@ def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
         "fu-m": e.needed[2] <= verdict.ALPHA,
         "encoding-share": not verdict.leaks(e),
         "reading": e.reading[2] > 0,
-        "randomized-model": not verdict.survives(e),
+        "randomized-model": not verdict.stays(e.randomized),
+        "cascading-randomization": not verdict.stays(e.cascaded),
+        "seed-stability": not verdict.shifts(e.seeds),
+        "topk-overlap": not verdict.shifts(e.nearby),
+        "removal-sensitivity": not verdict.shifts(e.removals),
         "attention-flow": not verdict.hides(e),
         "interlocking": not verdict.locked(e),
         "exclusion": not verdict.open_(e),
@@ -243,20 +263,23 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         share_null=max(0.0, level) if level == level else 0.0,
         reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading"))),
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
-        randomized=_measured(bench, name, "randomized-model"),
-        hidden=_measured(bench, name, "attention-flow"),
-        elsewhere=_measured(bench, name, "interlocking"),
-        sealed=_measured(bench, name, "exclusion"),
+        **{part: _measured(bench, name, check) for part, check in verdict.EVIDENCE.items()},
     )
 
 
 def _measured(bench: _Bench, name: str, check: str) -> tuple[float, float, float] | None:
-    """Value, lower bound and the random control's value of a check that not every audit has; None: not measured."""
+    """Value, the bound that speaks for the explanation and the random control's value; None: not measured.
+
+    The bound is the upper one where higher is better. What changes is given as what stays.
+    """
     if check not in bench.checks or bool(bench.values(name, check).values.isnan().all()):
         return None
     own, null = bench.values(name, check), bench.null(name, check)
-    value, low, _ = bench.bootstrap.interval(own.values, own.over)
-    return value, low, bench.bootstrap.interval(null.values, null.over)[0]
+    value, low, high = bench.bootstrap.interval(own.values, own.over)
+    level = bench.bootstrap.interval(null.values, null.over)[0]
+    if check == "removal-sensitivity":
+        return 1 - value, 1 - low, 1 - level
+    return value, high if check in verdict.STEADINESS else low, level
 
 
 def _one_sided(case: Case, same: Tensor) -> str:
