@@ -13,8 +13,9 @@ from torch import nn
 
 from unmask import nets, progress, seeds
 from unmask.audit import chosen
+from unmask.audit.price import cost
 from unmask.audit.subjects import Settings
-from unmask.audit.suite import cost, run
+from unmask.audit.suite import run
 from unmask.auto import choose
 from unmask.data.vectors import glove
 from unmask.errors import InputError, unknown

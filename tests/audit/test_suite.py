@@ -178,23 +178,6 @@ def test_random_explanations_are_rejected_as_often_as_the_family_wise_error_says
     assert p["fs-m"]["random"] == 1.0
 
 
-def test_the_cost_counts_what_will_be_run():
-    def said(checks, given=None, data=DATA):
-        return suite.cost(
-            data, given or {"o": "occlusion", "mine": torch.zeros(3)}, Settings(k=2, checks=chosen(checks))
-        )
-
-    assert "fresh" not in said("default")
-    assert said("default").endswith("36 judges trained")
-    assert said([]).endswith("33 judges trained")  # without eval-x
-    assert said(["fs-a"]).endswith("at least 5 fresh networks trained")
-    assert "at least 10 fresh networks trained" in said(["fs-a", "fu-a"])
-    assert said("sen").endswith(f"{stability.DRAWS * 120:,} moved rows explained")  # scores alone cannot be moved
-    assert said("all", data=planted("words")).count("moved") == 0
-    assert said("randomized-model").endswith(f"{dependence.REFITS} explainers fitted again")
-    assert "a copy of the model trained on shuffled labels" in said("permuted-labels")
-
-
 @pytest.fixture
 def hasty(monkeypatch):
     """Everything trained for moments: the numbers mean little, the way they take is the same."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -14,20 +14,18 @@ from torch import Tensor
 from unmask import progress
 from unmask.audit import CHECKS, DECIDING, QUESTIONS, function_of, verdict
 from unmask.audit.case import Case, Subject, Values, digest
-from unmask.audit.dependence import REFITS
 from unmask.audit.examples import examples
 from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
 from unmask.audit.recording import recorded
-from unmask.audit.stability import DRAWS
 from unmask.audit.statistics import Bootstrap, balanced, holm
 from unmask.audit.subjects import Settings, assemble, control
 from unmask.masking.controls import CONTROLS
 from unmask.models import Wrapped
 from unmask.types import Dataset, Explainer, Explanation, Findings, Result, Verdict
 
-__all__ = ["cost", "run"]
+__all__ = ["run"]
 
 
 @dataclass(frozen=True)
@@ -88,33 +86,6 @@ def _fitting(model: Wrapped, data: Dataset, given: Mapping[str, object], setting
     lacks = [what for what, there in has.items() if not there]
     fit = (name for name in settings.checks if not any(getattr(CHECKS[name], what) for what in lacks))
     return replace(settings, checks=tuple(fit))
-
-
-def cost(data: Dataset, given: Mapping[str, object], settings: Settings) -> str:
-    """What an audit will take, in a sentence, before anything is fitted."""
-    rows = min(settings.n, len(data[settings.split]))
-    judged = sum(min(most, len(data[s])) for s, most in settings.pools.items())
-    total, shared = len(given) + len(CONTROLS), 6 if "eval-x" in settings.checks else 3
-    return (
-        f"auditing {len(given)} explanations and {len(CONTROLS)} controls on {rows} rows: about "
-        f"{rows * (1 + 2 * total) + judged:,} model answers besides what the methods ask themselves, "
-        f"{total * judged:,} further rows explained for the judges, at least {6 * total + shared} judges trained"
-        + "".join(f", {more}" for more in _on_demand(data, given, settings.checks, rows))
-    )
-
-
-def _on_demand(data: Dataset, given: Mapping[str, object], checks: Iterable[str], rows: int) -> list[str]:
-    """What the costly checks come to: only explainers, given or by name, can be asked and fitted again."""
-    askable = sum(isinstance(thing, str) or hasattr(thing, "explain") for thing in given.values())
-    fresh, moved = len({"fs-a", "fu-a"} & {*checks}), {"sen", "sen-legacy"} & {*checks} and not data.layout.is_text
-    refits = REFITS * ("randomized-model" in checks) + ("permuted-labels" in checks)
-    parts = {
-        f"at least {fresh * (len(given) + len(CONTROLS))} fresh networks trained": fresh,
-        f"{askable * DRAWS * rows:,} moved rows explained": moved and askable,
-        f"{askable * refits} explainers fitted again": refits * askable,
-        "a copy of the model trained on shuffled labels": "permuted-labels" in checks,
-    }
-    return [text for text, wanted in parts.items() if wanted]
 
 
 def _measure(case: Case, memo: Memo, settings: Settings) -> _Bench:

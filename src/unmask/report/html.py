@@ -56,6 +56,7 @@ class Grid:
     by: str
     columns: list[str]
     lines: list[tuple[str, list[tuple[str, float]]]]
+    open: bool = False  # a matrix between explanations is what its check is about
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ def _grid(by: str, cells: dict[tuple[str, str], float], names: Sequence[str]) ->
     for name in dict.fromkeys(name for name, _ in cells):
         values = [cells.get((name, column), math.nan) for column in columns]
         lines.append((name, [(_two(v), v / top if math.isfinite(v) else 0.0) for v in values]))
-    return Grid(by, columns, lines)
+    return Grid(by, columns, lines, open=by == "explanation")
 
 
 def _two(value: float) -> str:
