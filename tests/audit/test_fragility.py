@@ -56,7 +56,7 @@ def test_the_changes_are_small_and_keep_the_answer(case, monkeypatch):
     found = fragility.fragility(case, asked(case, explainer))
     far = fragility.RADIUS / REACH * reach(case.data)
     assert all(bool(((x - case.x).abs() <= far + 1e-6).all()) for x in explainer.seen)
-    assert float(found.values.mean()) > 0.9
+    assert float(found.values.mean()) > 0.5
     assert found.note == "at random"  # a callable has no gradients
     turned = torch.stack([case.model(x).argmax(1) != case.target for x in explainer.seen])
     assert bool(turned.any())  # some changes do turn an answer; they must not count

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from report import invented
-from unmask.report.plain import as_json, plain
+from unmask.report.plain import agreement, as_json, plain
 
 
 def test_points_of_a_curve_and_remarks_stand_only_where_there_are_any():
@@ -24,3 +24,11 @@ def test_values_become_plain():
     assert plain(torch.tensor([1.0, math.nan])) == [1.0, None]
     assert plain([math.inf, -math.inf, math.nan, True, None, 3]) == [None, None, None, True, None, 3]
     assert plain(complex(1, 2)) == "(1+2j)"
+
+
+def test_the_agreement_of_explanations_is_a_matrix():
+    found = agreement(invented.findings())
+    assert list(found) == ["agreement"]
+    assert list(found["agreement"]) == list(invented.NAMES[:5])
+    assert list(found["agreement"]["l2x"]) == list(invented.NAMES[1:5])
+    assert as_json(invented.findings(), "0")["agreement"] == found
