@@ -194,7 +194,7 @@ def test_layers_come_from_the_output_to_the_input_in_a_few_groups(monkeypatch):
 def test_a_cascade_draws_more_and_more_anew_and_alone_only_one():
     case = small_case(wide(), model=network(), k=K)
     own = case.model.module.state_dict()
-    cascade, alone = (dependence._by_layers(case, cumulative=c) for c in (True, False))
+    cascade, alone = (dict(dependence._by_layers(case, cumulative=c)) for c in (True, False))
     assert list(cascade) == list(alone) == [0.5, 1.0]
 
     def changed(model):

@@ -7,6 +7,7 @@ to expect by chance is that of the random control: k of the valid units.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from itertools import pairwise
@@ -74,8 +75,7 @@ def cascading(case: Case, subject: Subject) -> Values:
     The curve is over the share of the layers drawn anew, the output's first; the number is that of all of them. The
     explainer is cloned and fitted again each time. By chance k/d. Adebayo et al. 2018.
     """
-    models = case.once("cascade", lambda: _by_layers(case, cumulative=True))
-    found = _curve(case, subject, models)
+    found = _curve(case, subject, _by_layers(case, cumulative=True))
     return replace(found, values=list(found.curve.values())[-1]) if found.curve else found
 
 
@@ -85,7 +85,7 @@ def independent(case: Case, subject: Subject) -> Values:
     A layer that matters little may change little: the curve, from the output to the input, says which. By chance k/d.
     Adebayo et al. 2018.
     """
-    return _curve(case, subject, case.once("layers alone", lambda: _by_layers(case, cumulative=False)))
+    return _curve(case, subject, _by_layers(case, cumulative=False))
 
 
 def layers(module: nn.Module) -> list[list[str]]:
@@ -96,31 +96,33 @@ def layers(module: nn.Module) -> list[list[str]]:
     return [names[a:b] for a, b in pairwise(edges)]
 
 
-def _by_layers(case: Case, cumulative: bool) -> dict[float, Wrapped]:
-    """Share of the groups of layers -> the model with this group drawn anew, or all up to it."""
+def _by_layers(case: Case, cumulative: bool) -> Iterator[tuple[float, Wrapped]]:
+    """Share of the groups of layers, and the model with this group drawn anew, or all up to it: one copy at a time."""
     model, whole = case.model, anew(case.model, seeds.derive(case.seed, "layers"))
     if whole is None or whole.module is None or not isinstance(model, Wrapped) or model.module is None:
-        return {}
-    groups, found = layers(model.module), {}
-    drawn, how = whole.module.state_dict(), "up to" if cumulative else "only"
+        return
+    groups, drawn = layers(model.module), whole.module.state_dict()
     for i in range(len(groups)):
-        taken = [name for group in (groups[: i + 1] if cumulative else groups[i : i + 1]) for name in group]
+        taken = {name for group in (groups[: i + 1] if cumulative else groups[i : i + 1]) for name in group}
         copy = deepcopy(model.module)
-        state = {key: drawn[key] if key.rpartition(".")[0] in taken else own for key, own in copy.state_dict().items()}
-        copy.load_state_dict(state)
+        state = copy.state_dict()
+        copy.load_state_dict(
+            {key: drawn[key] if key.rpartition(".")[0] in taken else own for key, own in state.items()}
+        )
+        how = "up to" if cumulative else "only"
         name = f"{model.name}, layers {how} {i + 1} of {len(groups)} with random weights"
-        found[(i + 1) / len(groups)] = replace(model, module=copy, call=copy, name=name)
-    return found
+        yield (i + 1) / len(groups), replace(model, module=copy, call=copy, name=name)
 
 
-def _curve(case: Case, subject: Subject, models: dict[float, Wrapped]) -> Values:
-    if not models:
+def _curve(case: Case, subject: Subject, models: Iterator[tuple[float, Wrapped]]) -> Values:
+    curve = {}
+    for at, model in models:
+        found = _survival(case, subject, [model])
+        if bool(found.values.isnan().all()):
+            return found
+        curve[at] = found.values
+    if not curve:
         return missing(case, "the weights of this model cannot be drawn anew")
-    points = {at: _survival(case, subject, [model]) for at, model in models.items()}
-    failed = next((v for v in points.values() if bool(v.values.isnan().all())), None)
-    if failed is not None:
-        return failed
-    curve = {at: v.values for at, v in points.items()}
     return Values(torch.stack(list(curve.values())).mean(0), curve=curve)
 
 

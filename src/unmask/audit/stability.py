@@ -51,11 +51,7 @@ def sen_legacy(case: Case, subject: Subject) -> Values:
 def topk_overlap(case: Case, subject: Subject) -> Values:
     """Mean over the draws of `sen` of |kept of x and of x + n| / k; higher is better, by chance k/d."""
     found = _nearby(case, subject)
-    return (
-        found
-        if isinstance(found, Values)
-        else Values(torch.stack([shared(subject.kept, kept) for _, kept in found]).mean(0))
-    )
+    return found if isinstance(found, Values) else Values(found[2])
 
 
 def seed_stability(case: Case, subject: Subject) -> Values:
@@ -125,30 +121,39 @@ def _moved(case: Case, subject: Subject, largest: bool) -> Values:
     found = _nearby(case, subject)
     if isinstance(found, Values):
         return found
-    both = changes(subject.explanation.scores, (scores for scores, _ in found))
-    values = both[0] if largest else both[1]
+    values = found[0] if largest else found[1]
     empty = int(values.isnan().sum())
     return Values(values, note=f"{empty} rows left out, their scores are all 0" if empty else "")
 
 
-def _nearby(case: Case, subject: Subject) -> list[tuple[Tensor, Tensor]] | Values:
-    """(n, d) scores and kept units of the audited rows, moved, for each draw; or why there are none."""
+def _nearby(case: Case, subject: Subject) -> tuple[Tensor, Tensor, Tensor] | Values:
+    """(n,) largest and last change of the scores and mean share of the choice that stays; or why there are none."""
     if case.data.layout.is_text:
         return missing(case, "words cannot be moved a little")
     explainer = subject.explainer
     if explainer is None:
         return missing(case, "came ready-made: moved rows cannot be explained")
-    return case.once(("sen", subject.name), lambda: list(_explained(case, subject.name, explainer)))
+
+    def walk() -> tuple[Tensor, Tensor, Tensor]:
+        stayed: list[Tensor] = []
+
+        def scores() -> Iterator[Tensor]:
+            for e in _explained(case, subject.name, explainer):
+                stayed.append(shared(subject.kept, e.kept))
+                yield e.scores
+
+        return *changes(subject.explanation.scores, scores()), torch.stack(stayed).mean(0)
+
+    return case.once(("sen", subject.name), walk)
 
 
-def _explained(case: Case, name: str, explainer: Explainer) -> Iterator[tuple[Tensor, Tensor]]:
-    """One draw after the other; the draws are the same for everybody."""
+def _explained(case: Case, name: str, explainer: Explainer) -> Iterator[Explanation]:
+    """The audited rows, moved, explained: one draw after the other; the draws are the same for everybody."""
     rng, far = seeds.generator(seeds.derive(case.seed, "sen")), reach(case.data)
     with progress.bar(f"{name}: rows moved", DRAWS) as step:
         for _ in range(DRAWS):
             noise = 2 * torch.rand(case.x.shape, generator=rng) - 1
-            found = explainer.explain(case.x + far * noise, case.target)
-            yield found.scores, found.kept
+            yield explainer.explain(case.x + far * noise, case.target)
             step("")
 
 
