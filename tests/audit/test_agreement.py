@@ -13,7 +13,7 @@ from torch.testing import assert_close
 from audit.cases import small_case, table
 from unmask import seeds
 from unmask.audit import CHECKS, agreement, function_of
-from unmask.audit.agreement import common, order, pairs_alike
+from unmask.audit.agreement import common, order, pairs_alike, relations
 from unmask.audit.case import Subject
 from unmask.audit.subjects import control
 from unmask.distances import spearman
@@ -53,7 +53,7 @@ def test_the_measures_of_the_top_are_those_of_a_loop(by_size, ties):
 @pytest.mark.parametrize("strict", [False, True])
 def test_pairs_in_the_same_order_are_those_of_a_loop(strict):
     a, b = drawn(1, ties=True), drawn(2, ties=True)
-    found = pairs_alike(order(a, K, VALID), order(b, K, VALID), strict=strict)
+    found = pairs_alike(*(relations(order(s, K, VALID)) for s in (a, b)), strict=strict)
     for i in range(N):
         pairs = list(combinations(range(D), 2))
         if strict:
@@ -68,9 +68,9 @@ def test_many_pairs_are_drawn_and_come_near(monkeypatch):
     b = b + a
     valid = torch.arange(60) < torch.tensor([[60], [40], [1]])
     orders = [order(s, K, valid) for s in (a, b)]
-    exact = pairs_alike(*orders)
+    exact = pairs_alike(*map(relations, orders))
     monkeypatch.setattr(agreement, "PAIRS", 1500)
-    near = pairs_alike(*orders)
+    near = pairs_alike(*map(relations, orders))
     assert bool(exact[2].isnan() & near[2].isnan())
     assert_close(near[:2], exact[:2], rtol=0, atol=4 * (0.25 / 1500) ** 0.5)
     assert not torch.equal(near[:2], exact[:2])
@@ -81,10 +81,10 @@ def test_alike_is_one_and_turned_round_is_what_the_paper_says():
     valid = torch.ones(4, 8, dtype=torch.bool)
     same, turned = order(a, 8, valid), order(a.flip(1), 8, valid)
     assert_close(common(same, same, rank=True, sign=True), torch.ones(4))
-    assert_close(pairs_alike(same, same), torch.ones(4))
+    assert_close(pairs_alike(relations(same), relations(same)), torch.ones(4))
     assert_close(common(same, turned), torch.ones(4))  # the same units at k = d
     assert_close(common(same, turned, rank=True), torch.zeros(4))  # d is even: no unit keeps its rank
-    assert_close(pairs_alike(same, turned), torch.zeros(4))
+    assert_close(pairs_alike(relations(same), relations(turned)), torch.zeros(4))
     assert_close(spearman(a, a.flip(1), valid), -torch.ones(4))
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "pairwise_rank_agreement",
     "rank_agreement",
     "rank_correlation",
+    "relations",
     "sign_agreement",
     "signed_rank_agreement",
 ]
@@ -62,18 +63,24 @@ def common(a: Order, b: Order, rank: bool = False, sign: bool = False) -> Tensor
     return found.sum(1) / a.k.clamp(min=1)
 
 
-def pairs_alike(a: Order, b: Order, seed: int = 0, strict: bool = False) -> Tensor:
-    """(n,) share of the pairs of units that both put in the same order; a tie is in the same order as a tie only.
+def relations(a: Order, seed: int = 0) -> Tensor:
+    """(n, pairs) int8: whether the first unit of a pair is below (-1), equal to (0) or above (1) the second one.
 
-    With `strict`, only whether the first is below the second counts, so that a tie agrees with "above": OpenXAI. Rows
-    with more than PAIRS pairs are measured on as many pairs drawn at random; nan where there is no pair.
+    2 where there is no such pair. Rows with more than PAIRS pairs have as many, drawn at random.
     """
     i, j, there = _pairs(a.valid, seed)
-    below = [x.importance.gather(1, i) < x.importance.gather(1, j) for x in (a, b)]
-    alike = below[0] == below[1]
-    if not strict:
-        above = [x.importance.gather(1, i) > x.importance.gather(1, j) for x in (a, b)]
-        alike &= above[0] == above[1]
+    first, second = a.importance.gather(1, i), a.importance.gather(1, j)
+    return ((first > second).char() - (first < second).char()).masked_fill(~there, 2)
+
+
+def pairs_alike(a: Tensor, b: Tensor, strict: bool = False) -> Tensor:
+    """(n,) share of the pairs that both relations have in the same order; a tie is in the same order as a tie only.
+
+    With `strict`, only whether the first is below the second counts, so that a tie agrees with "above": OpenXAI. nan
+    where there is no pair.
+    """
+    there = a != 2
+    alike = (a == -1) == (b == -1) if strict else a == b
     return (alike & there).sum(1) / torch.where(there.any(1), there.sum(1), torch.nan)
 
 
@@ -117,7 +124,11 @@ def rank_correlation(case: Case, subject: Subject) -> Values:
 
 def pairwise_rank_agreement(case: Case, subject: Subject) -> Values:
     """Share of all pairs of units that a and b put in the same order; by chance one half."""
-    return _with_others(case, subject, lambda a, b: pairs_alike(a, b, case.seed))
+
+    def related(a: Order) -> Tensor:
+        return case.once(("relations", digest(a.importance)), lambda: relations(a, case.seed))
+
+    return _with_others(case, subject, lambda a, b: pairs_alike(related(a), related(b)))
 
 
 def _with_others(case: Case, subject: Subject, measure: Callable[[Order, Order], Tensor]) -> Values:

@@ -64,9 +64,8 @@ def _area(case: Case, subject: Subject, hidden: bool) -> Values:
 
 
 def _curve(case: Case, index: Tensor, points: dict[float, Tensor], values: Tensor) -> Values:
-    note = f"{len(index)} of the rows" if len(index) < len(case.target) else ""
     curve = {at: placed(case, index, point) for at, point in points.items()}
-    return Values(placed(case, index, values), note=note, curve=curve)
+    return Values(placed(case, index, values), curve=curve)
 
 
 def _asked(case: Case, subject: Subject, hidden: bool) -> tuple[Tensor, dict[float, Tensor]]:

@@ -106,9 +106,7 @@ def _by_layers(case: Case, cumulative: bool) -> Iterator[tuple[float, Wrapped]]:
         taken = {name for group in (groups[: i + 1] if cumulative else groups[i : i + 1]) for name in group}
         copy = deepcopy(model.module)
         state = copy.state_dict()
-        copy.load_state_dict(
-            {key: drawn[key] if key.rpartition(".")[0] in taken else own for key, own in state.items()}
-        )
+        copy.load_state_dict(state | {key: drawn[key] for key in state if key.rpartition(".")[0] in taken})
         how = "up to" if cumulative else "only"
         name = f"{model.name}, layers {how} {i + 1} of {len(groups)} with random weights"
         yield (i + 1) / len(groups), replace(model, module=copy, call=copy, name=name)

@@ -19,7 +19,7 @@ from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
 from unmask.audit.recording import recorded
-from unmask.audit.statistics import Bootstrap, balanced, holm
+from unmask.audit.statistics import Bootstrap, balanced, holm, level
 from unmask.audit.subjects import Settings, assemble, control
 from unmask.masking.controls import CONTROLS
 from unmask.models import Wrapped
@@ -127,8 +127,8 @@ def _rows(bench: _Bench, subject: Subject) -> list[Result]:
     for name in bench.checks:
         own, null = bench.values(subject.name, name), bench.null(subject.name, name)
         rows.append(_result(bench, subject, name, own, null))
-        for label, part, level in _parts(bench.case, own, null, CHECKS[name].by_class):
-            rows.append(_part(bench, subject, f"{name}@{label}", part, level))
+        for label, part, chance in _parts(bench.case, own, null, CHECKS[name].by_class):
+            rows.append(_part(bench, subject, f"{name}@{label}", part, chance))
         for at, point in own.curve.items():
             rows.append(replace(_part(bench, subject, name, point, null.curve.get(at)), at=at))
     return rows
@@ -138,29 +138,28 @@ def _parts(case: Case, own: Values, null: Values, by_class: bool) -> Iterator[tu
     """What a check is split by: its label, the values there, and those of the random control where it has them."""
     for c, label in enumerate(case.data.classes if by_class else ()):
         there = case.target == c
-        part, level = (torch.where(there, v.values, torch.nan) for v in (own, null))
-        yield f"class={label}", part, level
+        part, chance = (torch.where(there, v.values, torch.nan) for v in (own, null))
+        yield f"class={label}", part, chance
     for label, part in own.parts.items():
         yield label, part, null.parts.get(label)
 
 
 def _part(bench: _Bench, subject: Subject, label: str, values: Tensor, null: Tensor | None) -> Result:
-    level = torch.full_like(values, torch.nan) if null is None else null
-    whole = _result(bench, subject, label, Values(values), Values(level))
+    chance = torch.full_like(values, torch.nan) if null is None else null
+    whole = _result(bench, subject, label, Values(values), Values(chance))
     return replace(whole, passed=None, seconds=0.0)
 
 
 def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Values) -> Result:
     name = label.partition("@")[0]
     value, low, high = bench.bootstrap.interval(own.values, own.over)
-    level = bench.bootstrap.interval(null.values, null.over)[0]
     return Result(
         explanation=subject.name,
         check=label,
         value=value,
         low=low,
         high=high,
-        null=level,
+        null=level(null.values, null.over),
         better=CHECKS[name].better,
         passed=_passed(bench, subject, name) if name == label else None,
         n=int((~own.values.isnan()).sum()),
@@ -224,14 +223,14 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         return own, null
 
     share, null = bench.values(name, "encoding-share"), bench.null(name, "encoding-share")
-    level = bench.bootstrap.interval(null.values, null.over)[2]
+    upper = bench.bootstrap.interval(null.values, null.over)[2]
     read = [float(v.values.mean()) for v in (bench.values(name, "reading"), bench.null(name, "reading"))]
     return verdict.Evidence(
         name=name,
         enough=(*pair("fs-m"), p["fs-m"][name]),
         needed=(*pair("fu-m"), p["fu-m"][name]),
         share=bench.bootstrap.interval(share.values, share.over)[:2],
-        share_null=max(0.0, level) if level == level else 0.0,
+        share_null=max(0.0, upper) if upper == upper else 0.0,
         reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading"))),
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
         **{part: _measured(bench, name, check) for part, check in verdict.EVIDENCE.items()},
@@ -247,10 +246,10 @@ def _measured(bench: _Bench, name: str, check: str) -> tuple[float, float, float
         return None
     own, null = bench.values(name, check), bench.null(name, check)
     value, low, high = bench.bootstrap.interval(own.values, own.over)
-    level = bench.bootstrap.interval(null.values, null.over)[0]
+    chance = level(null.values, null.over)
     if check == "removal-sensitivity":
-        return 1 - value, 1 - low, 1 - level
-    return value, high if check in verdict.STEADINESS else low, level
+        return 1 - value, 1 - low, 1 - chance
+    return value, high if check in verdict.STEADINESS else low, chance
 
 
 def _one_sided(case: Case, same: Tensor) -> str:
