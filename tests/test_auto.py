@@ -9,11 +9,12 @@ from sklearn.linear_model import LogisticRegression
 
 from explainers.samples import model, task
 from unmask import api, auto
-from unmask.auto import Comparison, choose, seeded
+from unmask.auto import Comparison, choose
 from unmask.data import load
 from unmask.errors import InputError
 from unmask.methods import make
 from unmask.models import wrap
+from unmask.task import seeded
 from unmask.training import Recipe
 from unmask.types import Findings, Result, Verdict
 

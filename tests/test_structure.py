@@ -102,7 +102,7 @@ BASE = {"entries", "errors", "seeds", "drawing", "heat", "pixels", "progress", "
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
 BELOW_METHODS = BELOW_TRAINING | {"distances", "training", "judge", "task", "saving", "weighting"}
 METHOD_ROOMS = {"explainers", "attention", "rationales"}
-BELOW_API = BELOW_METHODS | METHOD_ROOMS | {"methods", "loading", "audit", "report", "study", "config"}
+BELOW_API = BELOW_METHODS | METHOD_ROOMS | {"methods", "loading", "importance", "audit", "report", "study", "config"}
 ALL = BELOW_API | {"api", "auto", "cli", "reproduce", "sweep", "unmask"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -122,6 +122,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rationales": BELOW_METHODS,
     "methods": BASE | METHOD_ROOMS,
     "loading": BELOW_METHODS | {"methods"},
+    "importance": BELOW_METHODS | {"methods"},
     "audit": BELOW_METHODS,
     "report": {"errors", "types", "drawing", "heat", "writing"},
     "study": BASE | {"data", "audit"},
@@ -187,11 +188,12 @@ TABLES = {
     "METHODS": "explainers",
     "MODELS": "rationales",
     "CHECKS": "audit",
+    "FURTHER": "audit",
     "INSIDE": "audit",
     "DATASETS": "data",
     "REMOVALS": "masking",
 }
-ELSEWHERE = {"INSIDE": "audit/inside.py"}  # tables that are parts of another
+ELSEWHERE = {"INSIDE": "audit/inside.py", "FURTHER": "audit/further.py"}  # tables that are parts of another
 NAMES_NO_OBJECT = {"REMOVALS"}  # a removal is a name: its entry says what it does, not where it lives
 
 

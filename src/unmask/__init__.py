@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from unmask.explainers.sequential import Sequential
     from unmask.explainers.smoothgrad import SmoothGrad
     from unmask.explainers.vibi import VIBI
+    from unmask.importance import global_importance
     from unmask.models import wrap
     from unmask.nets.bodies import Nets
     from unmask.rationales.a2r import A2R
@@ -89,6 +90,7 @@ __all__ = [
     "explainer",
     "export_study",
     "fit",
+    "global_importance",
     "load",
     "load_explainer",
     "plant",
@@ -124,6 +126,7 @@ _HOMES = {
     "unmask.explainers.sequential": ("Sequential",),
     "unmask.explainers.smoothgrad": ("SmoothGrad",),
     "unmask.explainers.vibi": ("VIBI",),
+    "unmask.importance": ("global_importance",),
     "unmask.models": ("wrap",),
     "unmask.nets.bodies": ("Nets",),
     "unmask.rationales.a2r": ("A2R",),

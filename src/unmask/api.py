@@ -13,9 +13,10 @@ from torch import nn
 
 from unmask import nets, progress, seeds
 from unmask.audit import chosen
+from unmask.audit.price import cost
 from unmask.audit.subjects import Settings
-from unmask.audit.suite import cost, run
-from unmask.auto import choose, seeded
+from unmask.audit.suite import run
+from unmask.auto import choose
 from unmask.data.vectors import glove
 from unmask.errors import InputError, unknown
 from unmask.loading import load as load_explainer
@@ -27,6 +28,7 @@ from unmask.nets import Vocabulary
 from unmask.nets.attention import Score, attention_net
 from unmask.nets.pretrained import tuned_layers
 from unmask.report import Report
+from unmask.task import seeded
 from unmask.training import Recipe, fit_classifier
 from unmask.types import Dataset, Explainer, Explanation
 

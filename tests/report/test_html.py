@@ -171,3 +171,9 @@ def test_a_check_that_does_not_apply_is_said_once():
     assert "not for a, b: has none" in html
     assert html.count("another reason") == 1
     assert "7 examples" in html
+
+
+def test_the_matrix_between_explanations_is_open_and_that_by_class_is_not(html: str):
+    before = {by: html[: html.index(f"by {by}")].rpartition("<details")[2] for by in ("class", "explanation")}
+    assert before["explanation"].startswith(" open>")
+    assert before["class"].startswith(">")

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from report import invented
-from unmask.report.plain import as_json, plain
+from unmask.report.plain import agreement, as_json, plain
 
 
 def test_points_of_a_curve_and_remarks_stand_only_where_there_are_any():
@@ -39,3 +39,11 @@ def test_maps_of_attention_travel_where_there_are_any():
     assert list(first) == ["explanation", "label", "words", "lines", "note"]
     assert first["lines"][0] == {"line": "as it is", "weights": list(base.heats[0].lines[0][1])}
     assert "heats" not in as_json(replace(base, heats=()), "0")
+
+
+def test_the_agreement_of_explanations_is_a_matrix():
+    found = agreement(invented.findings())
+    assert list(found) == ["agreement"]
+    assert list(found["agreement"]) == list(invented.NAMES[:5])
+    assert list(found["agreement"]["l2x"]) == list(invented.NAMES[1:5])
+    assert as_json(invented.findings(), "0")["agreement"] == found

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from unmask.audit.further import FURTHER
 from unmask.audit.inside import INSIDE
 from unmask.audit.questions import QUESTIONS, Check
 from unmask.errors import unknown
@@ -145,6 +146,7 @@ CHECKS: dict[str, Check] = {
         "Adebayo et al. 2018",
         costly=True,
     ),
+    **FURTHER,
     **INSIDE,
     "human-precision": Check(
         "people:human_precision",

@@ -37,6 +37,7 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
             "encoding share": verdict.SHARE_LIMIT,
             "one-sided": verdict.ONE_SIDED,
             "survives random weights": verdict.SURVIVES,
+            "steady": verdict.STEADY,
             "attention hides": verdict.HIDES,
             "better off elsewhere": verdict.ELSEWHERE,
         },

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from unmask import seeds
 
-__all__ = ["RESAMPLES", "Bootstrap", "balanced", "holm"]
+__all__ = ["RESAMPLES", "Bootstrap", "balanced", "holm", "level"]
 
 RESAMPLES = 2000
 LEVEL = 0.95
@@ -37,9 +37,7 @@ class Bootstrap:
         if bool(values.isnan().all()):
             return (float("nan"),) * 3
         drawn = self.means(values) if over is None else self.means(values) / self.means(over)
-        value = (
-            float(values.double().nanmean()) if over is None else float(values.double().mean() / over.double().mean())
-        )
+        value = level(values, over)
         tail = (1 - LEVEL) / 2
         low, high = torch.quantile(drawn, torch.tensor([tail, 1 - tail], dtype=drawn.dtype)).tolist()
         return value, low, high
@@ -51,6 +49,11 @@ class Bootstrap:
     def low(self, difference: Tensor) -> float:
         """Lower end of the interval of the mean."""
         return self.interval(difference)[1]
+
+
+def level(values: Tensor, over: Tensor | None = None) -> float:
+    """Mean (or ratio of means) alone."""
+    return float(values.double().nanmean()) if over is None else float(values.double().mean() / over.double().mean())
 
 
 def balanced(target: Tensor) -> Tensor:

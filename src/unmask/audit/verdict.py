@@ -10,9 +10,12 @@ from unmask.types import Verdict
 __all__ = [
     "ALPHA",
     "ELSEWHERE",
+    "EVIDENCE",
     "HIDES",
     "ONE_SIDED",
     "SHARE_LIMIT",
+    "STEADINESS",
+    "STEADY",
     "SURVIVES",
     "Evidence",
     "decide",
@@ -20,6 +23,8 @@ __all__ = [
     "leaks",
     "locked",
     "open_",
+    "shifts",
+    "stays",
     "survives",
     "untold",
 ]
@@ -37,7 +42,26 @@ HIDES = (
 # (benchmarks/results/deception.json)
 ELSEWHERE = 0.03  # more often right from other units: less is what two predictors of one kind differ by anyway;
 # benchmarks/interlocking.py has locked models on one side and free ones on the other
+STEADY = 0.5  # of the way from a random choice to the very same one: where less stays, the choice is owed more to the
+# seed, to a change nobody would notice or to the way of hiding than to the model and the row
 ONE_SIDED = 0.5  # spread of the per-class fs-m beyond which a sufficiency is called one-sided
+
+
+EVIDENCE = {  # part of the evidence that not every audit has -> the check it comes from
+    "randomized": "randomized-model",
+    "cascaded": "cascading-randomization",
+    "seeds": "seed-stability",
+    "nearby": "topk-overlap",
+    "removals": "removal-sensitivity",
+    "hidden": "attention-flow",
+    "elsewhere": "interlocking",
+    "sealed": "exclusion",
+}
+STEADINESS = {  # check -> what the choice is owed to where little of it stays
+    "seed-stability": "when the method is fitted with another seed",
+    "topk-overlap": "when the input moves a little",
+    "removal-sensitivity": "when units are hidden in another way",
+}
 
 
 @dataclass(frozen=True)
@@ -53,6 +77,11 @@ class Evidence:
     one_sided: str = ""  # classes between which fs-m differs too much, in words
     randomized: tuple[float, float, float] | None = None  # cosine after the model's weights were drawn anew, its lower
     # bound, the random control's; None: not run, or not possible
+    cascaded: tuple[float, float, float] | None = None  # the same for layers drawn anew one after the other, at the end
+    seeds: tuple[float, float, float] | None = None  # share of the choice that stays with other seeds, its upper bound,
+    # the random control's
+    nearby: tuple[float, float, float] | None = None  # the same when the input moves a little
+    removals: tuple[float, float, float] | None = None  # the same when units are hidden in another way
     hidden: tuple[float, float, float] | None = None  # attention only: share of what decides that is done by words it
     # hides, its lower bound, that of any word; None: not run, or no attention
     elsewhere: tuple[float, float, float] | None = None  # rationale models only: how much more often a fresh predictor
@@ -61,9 +90,10 @@ class Evidence:
 
 
 def decide(e: Evidence) -> Verdict:
-    """`reject` what is empty, smuggles, hides, is locked or survives random weights; `care` if the class leaks, or if a
-    lock cannot be ruled out; else `trust`."""
+    """`reject` what is empty, smuggles, hides, is locked or survives random weights; `care` if the class leaks, if the
+    choice shifts, or if a lock cannot be ruled out; else `trust`."""
     reasons = []
+    unsteady = [text for part, text in _steadiness(e) if shifts(part)]
     leaky, read, blind = leaks(e), e.reading[2] > 0, survives(e)
     empty = e.enough[2] > ALPHA and e.needed[2] > ALPHA
     if locked(e):
@@ -76,13 +106,15 @@ def decide(e: Evidence) -> Verdict:
         reasons.append(f"it hardly depends on the model: {_kept_on(e)}")
     if leaky:
         reasons.append(_leak(e, read))
+    reasons += unsteady
     if empty:
         reasons.append("it beats a random choice of as many units neither in what it shows nor in what it leaves out")
     reasons += [_enough(e), _needed(e)]
     if not leaky and e.share[0] == e.share[0]:
         told = f"{max(0.0, e.share[0]):.0%} of what it tells is told by which units it picks"
         reasons.append(f"{told}: within the honest range")
-    if e.randomized is not None and not blind:
+    reasons += [text for part, text in _steadiness(e) if part is not None and not shifts(part)]
+    if (e.randomized or e.cascaded) is not None and not blind:
         reasons.append(f"it depends on the model: {_kept_on(e)}")
     if e.hidden is not None and not hides(e):
         reasons.append(f"attention does not hide what decides: {_out_of_sight(e)}")
@@ -94,7 +126,8 @@ def decide(e: Evidence) -> Verdict:
     if e.one_sided:
         reasons.append(f"the model shown this little falls to one side: {e.one_sided}")
     fatal = empty or blind or hides(e) or locked(e) or open_(e) or (leaky and not read)
-    word: Literal["trust", "care", "reject"] = "reject" if fatal else "care" if leaky or untold(e) else "trust"
+    careful = leaky or unsteady or untold(e)
+    word: Literal["trust", "care", "reject"] = "reject" if fatal else "care" if careful else "trust"
     return Verdict(e.name, word, tuple(reasons))
 
 
@@ -106,10 +139,23 @@ def leaks(e: Evidence) -> bool:
 
 def survives(e: Evidence) -> bool:
     """Whether the choice stays much the same for the same model with random weights, and surely above chance."""
-    if e.randomized is None:
+    return stays(e.randomized) or stays(e.cascaded)
+
+
+def stays(part: tuple[float, float, float] | None) -> bool:
+    """Whether more than SURVIVES of what could have changed stayed, and surely more than by chance."""
+    if part is None:
         return False
-    value, low, null = e.randomized
+    value, low, null = part
     return value - null > SURVIVES * (1 - null) and low > null
+
+
+def shifts(part: tuple[float, float, float] | None) -> bool:
+    """Whether surely less than STEADY of what could have changed stayed."""
+    if part is None:
+        return False
+    _, high, null = part
+    return high - null < STEADY * (1 - null)
 
 
 def hides(e: Evidence) -> bool:
@@ -151,8 +197,20 @@ def _out_of_sight(e: Evidence) -> str:
     )
 
 
+def _steadiness(e: Evidence) -> list[tuple[tuple[float, float, float] | None, str]]:
+    """Each sort of steadiness, and what is said of it."""
+    found = []
+    for part, check in zip((e.seeds, e.nearby, e.removals), STEADINESS, strict=True):
+        value, _, null = part or (0.0, 0.0, 0.0)
+        how = "it is not stable" if shifts(part) else "it is stable"
+        if check == "removal-sensitivity":
+            how = "it depends on the baseline" if shifts(part) else "it does not hang on the baseline"
+        found.append((part, f"{how}: {value:.0%} of the choice stays {STEADINESS[check]} (by chance {null:.0%})"))
+    return found
+
+
 def _kept_on(e: Evidence) -> str:
-    value, _, null = e.randomized or (0.0, 0.0, 0.0)
+    value, _, null = (e.cascaded if stays(e.cascaded) else e.randomized or e.cascaded) or (0.0, 0.0, 0.0)
     return f"with the model's weights drawn anew, {value:.0%} of the choice stays (by chance {null:.0%})"
 
 

@@ -26,12 +26,22 @@ def methods(json: JsonOption = False) -> None:
     show_rows([*method_rows(METHODS), *method_rows(MODELS, "itself")], json)
 
 
-@more.command(epilog=examples("unmask checks", "unmask checks --json"))
-def checks(json: JsonOption = False) -> None:
+@more.command(epilog=examples("unmask checks", "unmask checks --json", "unmask checks --out docs/checks.md"))
+def checks(
+    json: JsonOption = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write them as a page, with formulas and examples.")
+    ] = None,
+) -> None:
     """List what the audit measures: name, whether it is run by default, which direction is better, one line, paper."""
     from unmask.cli.tables import check_rows, show_rows
 
-    show_rows(check_rows(CHECKS), json)
+    if out is None:
+        show_rows(check_rows(CHECKS), json)
+        return
+    from unmask.cli.checks import write_checks
+
+    typer.echo(f"written: {write_checks(out)}")
 
 
 @more.command(epilog=examples("unmask data", "unmask data info reviews", "unmask data list --json"))

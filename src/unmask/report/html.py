@@ -58,6 +58,7 @@ class Grid:
     by: str
     columns: list[str]
     lines: list[tuple[str, list[tuple[str, float]]]]
+    open: bool = False  # a matrix between explanations is what its check is about
 
 
 @dataclass(frozen=True)
@@ -204,14 +205,15 @@ def _grids(rows: Sequence[Result], names: Sequence[str]) -> list[Grid]:
 
 
 def _grid(by: str, cells: dict[tuple[str, str], float], names: Sequence[str]) -> Grid:
-    top = max((abs(v) for v in cells.values() if math.isfinite(v)), default=0.0) or 1.0
+    between = by == "explanation"  # agreement: colours mean the same in every matrix
+    top = 1.0 if between else max((abs(v) for v in cells.values() if math.isfinite(v)), default=0.0) or 1.0
     found = list(dict.fromkeys(column for _, column in cells))
     columns = [name for name in names if name in found] + [column for column in found if column not in names]
     lines = []
     for name in dict.fromkeys(name for name, _ in cells):
         values = [cells.get((name, column), math.nan) for column in columns]
         lines.append((name, [(_two(v), v / top if math.isfinite(v) else 0.0) for v in values]))
-    return Grid(by, columns, lines)
+    return Grid(by, columns, lines, open=between)
 
 
 def _two(value: float) -> str:

@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from unmask.heat import Heat
     from unmask.types import Findings, Result
 
-__all__ = ["as_json", "plain", "row_columns"]
+__all__ = ["agreement", "as_json", "plain", "row_columns"]
 
 ALWAYS = ("explanation", "check", "value", "low", "high", "null", "better", "passed", "n", "seconds")
+BETWEEN = "@explanation="  # in the name of a check: between the explanation of the row and this one
 SOMETIMES = ("at", "note")  # the point of a curve, a remark: left out of the JSON where there is none
 
 
@@ -33,6 +34,7 @@ def as_json(findings: Findings, version: str) -> dict[str, Any]:
         "model": findings.model,
         "rows": [_row(row) for row in findings.rows],
         "verdicts": verdicts,
+        "agreement": plain(agreement(findings)),
         "controls": list(findings.controls),
         "settings": plain(findings.settings),
         "definitions": plain(findings.definitions),
@@ -46,6 +48,16 @@ def _heat(heat: Heat) -> dict[str, Any]:
     lines = [{"line": name, "weights": plain(weights)} for name, weights in heat.lines]
     about = {"explanation": heat.explanation, "label": heat.label, "words": list(heat.words)}
     return {**about, "lines": lines, "note": heat.note}
+
+
+def agreement(findings: Findings) -> dict[str, dict[str, dict[str, float]]]:
+    """Measure -> explanation -> other explanation -> how far they agree; controls are among the first only."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for row in findings.rows:
+        measure, between, other = row.check.partition(BETWEEN)
+        if between:
+            found.setdefault(measure, {}).setdefault(row.explanation, {})[other] = row.value
+    return found
 
 
 def _row(row: Result) -> dict[str, Any]:
