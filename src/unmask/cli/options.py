@@ -40,6 +40,7 @@ __all__ = [
     "TextOption",
     "data_names",
     "examples",
+    "model_names",
     "offered",
 ]
 
@@ -70,22 +71,32 @@ def offered(table: Mapping[str, Any] | Iterable[str]) -> Callable[[str], list[tu
 
 def data_names(incomplete: str) -> list[tuple[str, str]]:
     """Data sets by name, and the files and folders that start with what is typed."""
+    return [*offered(DATASETS)(incomplete), *_places(incomplete, ENDINGS)]
+
+
+def model_names(incomplete: str) -> list[tuple[str, str]]:
+    """The reference model, ONNX files and folders."""
+    return [*offered(["reference"])(incomplete), *_places(incomplete, (".onnx",))]
+
+
+def _places(incomplete: str, endings: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Folders, and files with one of these endings, that start with what is typed."""
     typed = Path(incomplete)
     folder, start = (typed, "") if incomplete.endswith("/") else (typed.parent, typed.name)
     found = sorted(folder.glob(f"{start}*")) if folder.is_dir() else []
     places = [(f"{p}/", "folder") if p.is_dir() else (str(p), "file") for p in found]
-    fitting = [(name, what) for name, what in places if what == "folder" or name.endswith(ENDINGS)]
-    return [*offered(DATASETS)(incomplete), *fitting]
+    return [(name, what) for name, what in places if what == "folder" or name.endswith(endings)]
 
 
 ModelOption = Annotated[
     str,
     typer.Option(
         "--model",
-        metavar="MODULE:NAME",
-        help="What to explain: 'package.module:name', a model or a function without arguments that returns one (the "
-        "current folder is searched too); or 'reference' to train a small model on the data.",
-        autocompletion=offered(["reference"]),
+        metavar="MODEL",
+        help="What to explain: an ONNX file; a Hugging Face folder; 'package.module:name', a model or a function "
+        "without arguments that returns one (the current folder is searched too); or 'reference' to train a small "
+        "model on the data.",
+        autocompletion=model_names,
         rich_help_panel=YOURS,
     ),
 ]
@@ -127,7 +138,7 @@ OutputsOption = Annotated[
     typer.Option(
         "--outputs",
         metavar="WHAT",
-        help="What a torch model returns: logits or probabilities. It has to be said.",
+        help="What a torch model or an ONNX graph returns: logits or probabilities. It has to be said.",
         autocompletion=offered(OUTPUTS),
         rich_help_panel=YOURS,
     ),
