@@ -102,7 +102,7 @@ BASE = {"entries", "errors", "seeds", "drawing", "progress", "types", "devices",
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
 BELOW_METHODS = BELOW_TRAINING | {"distances", "training", "judge", "task", "saving", "weighting"}
 METHOD_ROOMS = {"explainers", "attention", "rationales"}
-BELOW_API = BELOW_METHODS | METHOD_ROOMS | {"methods", "loading", "audit", "report", "study", "config"}
+BELOW_API = BELOW_METHODS | METHOD_ROOMS | {"methods", "loading", "foreign", "audit", "report", "study", "config"}
 ALL = BELOW_API | {"api", "auto", "cli", "reproduce", "sweep", "unmask"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -122,6 +122,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rationales": BELOW_METHODS,
     "methods": BASE | METHOD_ROOMS,
     "loading": BELOW_METHODS | {"methods"},
+    "foreign": BELOW_TRAINING,
     "audit": BELOW_METHODS,
     "report": {"errors", "types", "drawing", "writing"},
     "study": BASE | {"data", "audit"},

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-import torch
 from torch import nn
 
 from unmask import nets, progress, seeds
@@ -18,8 +16,9 @@ from unmask.audit.suite import cost, run
 from unmask.auto import choose, seeded
 from unmask.data.vectors import glove
 from unmask.errors import InputError, unknown
+from unmask.foreign import taken
 from unmask.loading import load as load_explainer
-from unmask.masking import check_removal, subsets
+from unmask.masking import check_removal
 from unmask.masking.controls import CONTROLS
 from unmask.methods import METHODS, MODELS, make
 from unmask.models import Wrapped, bind, wrap
@@ -117,9 +116,10 @@ def audit(
     resume: str | Path | None = None,
     say: Callable[[str], None] = progress.say,
 ) -> Report:
-    """Audit explanations of `model`: fitted explainers, names of methods, Explanations, or arrays of scores.
+    """Audit explanations of `model`: fitted explainers, names of methods, Explanations, or what was made elsewhere.
 
-    Arrays and Explanations are aligned to `data[split]`; arrays hold scores toward the predicted class and need `k`.
+    That is arrays and data frames of scores, what Captum returns, `shap.Explanation`, lists of LIME's explanations.
+    All are aligned to `data[split]`; arrays hold scores toward the predicted class, and what is not ours needs `k`.
     `n` rows are drawn; `say` hears the cost first (by default it is shown where progress is). `checks` are "default",
     "all" or names (see `unmask checks`); those a verdict needs are always run. Judges and fresh networks learn from
     `pool` training rows at most. With `resume`, finished checks are kept in that file until the audit is complete.
@@ -176,23 +176,4 @@ def _resolve(name: str, thing: Any, model: Wrapped, data: Dataset, settings: Set
     asked = hasattr(thing, "explain") and hasattr(thing, "fit") and not isinstance(thing, type)
     if isinstance(thing, Explanation) or asked:
         return thing  # type: ignore[no-any-return]
-    return _from_scores(name, thing, model, data, settings)
-
-
-def _from_scores(name: str, scores: Any, model: Wrapped, data: Dataset, settings: Settings) -> Explanation:
-    split = data[settings.split]
-    try:
-        values = torch.as_tensor(scores if isinstance(scores, torch.Tensor) else np.array(scores, dtype=np.float32))
-        values = values.detach().float().cpu()
-    except (RuntimeError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{name!r} must be an explainer, an Explanation, a method's name or an array of scores"
-        ) from error
-    if values.shape != split.valid.shape:
-        want = tuple(split.valid.shape)
-        raise InputError(f"the scores {name!r} must have shape {want} (rows and units), got {tuple(values.shape)}")
-    if not bool(values[split.valid].isfinite().all()):
-        raise InputError(f"the scores {name!r} hold values that are not finite; replace them before the audit")
-    kept = subsets.topk(values, settings.k, split.valid)
-    origin = {"method": "given", "k": settings.k}
-    return Explanation(values.nan_to_num(), kept, split.valid, model(split.x).argmax(1), origin)
+    return taken(name, thing, model, data, settings.k, settings.split)
