@@ -102,7 +102,9 @@ BASE = {"entries", "errors", "seeds", "drawing", "progress", "types", "devices",
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
 BELOW_METHODS = BELOW_TRAINING | {"distances", "training", "judge", "task", "saving", "weighting"}
 METHOD_ROOMS = {"explainers", "attention", "rationales"}
-BELOW_API = BELOW_METHODS | METHOD_ROOMS | {"methods", "loading", "foreign", "audit", "report", "study", "config"}
+BELOW_API = (
+    BELOW_METHODS | METHOD_ROOMS | {"methods", "loading", "foreign", "audit", "report", "stored", "study", "config"}
+)
 ALL = BELOW_API | {"api", "auto", "cli", "reproduce", "sweep", "unmask"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -126,6 +128,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "audit": BELOW_METHODS,
     "report": {"errors", "types", "drawing", "writing"},
     "study": BASE | {"data", "audit"},
+    "stored": BASE | {"audit"},
     "config": BELOW_METHODS,
     "auto": BELOW_API,
     "api": BELOW_API | {"auto"},

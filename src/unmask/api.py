@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -114,6 +115,7 @@ def audit(
     checks: str | Iterable[str] = "default",
     pool: int = 2000,
     resume: str | Path | None = None,
+    budget: float | None = None,
     say: Callable[[str], None] = progress.say,
 ) -> Report:
     """Audit explanations of `model`: fitted explainers, names of methods, Explanations, or what was made elsewhere.
@@ -122,8 +124,10 @@ def audit(
     All are aligned to `data[split]`; arrays hold scores toward the predicted class, and what is not ours needs `k`.
     `n` rows are drawn; `say` hears the cost first (by default it is shown where progress is). `checks` are "default",
     "all" or names (see `unmask checks`); those a verdict needs are always run. Judges and fresh networks learn from
-    `pool` training rows at most. With `resume`, finished checks are kept in that file until the audit is complete.
+    `pool` training rows at most. With `resume`, finished checks are kept in that file until the audit is complete. With
+    a `budget` of seconds, checks that would not fit are left out, and `say` hears which.
     """
+    begun = time.perf_counter()
     names = chosen(checks)
     if removal is not None:
         check_removal(removal, data.kind)
@@ -132,10 +136,10 @@ def audit(
     size = _common_k(explanations, k, data, split)
     if n < 2:
         raise InputError(f"n is the number of rows to audit and must be at least 2, got {n}")
-    settings = Settings(k=size, split=split, n=n, removal=removal, seed=seed, checks=names, pool=pool)
+    settings = Settings(size, split, n, removal, seed, names, pool, budget, begun)
     say(cost(data, explanations, settings))
     given = {name: _resolve(name, thing, wrapped, data, settings) for name, thing in explanations.items()}
-    return Report(run(wrapped, data, given, settings, resume=None if resume is None else Path(resume)))
+    return Report(run(wrapped, data, given, settings, resume=None if resume is None else Path(resume), say=say))
 
 
 def _check_given(explanations: Mapping[str, Any], model: Wrapped) -> None:

@@ -37,9 +37,7 @@ __all__ = [
 
 Kind = Literal["table", "image", "words", "sentences"]
 Better = Literal["higher", "lower", "none"]
-Inputs = Any
-"""Rows of one kind: float32 tensor (n, columns) or (n, channels, height, width); list[list[str]] for words;
-list[list[list[str]]] for sentences."""
+Inputs = Any  # float32 tensor (n, columns) or (n, channels, height, width); list[list[str]], list[list[list[str]]]
 
 
 def rows_of(x: Inputs, index: Tensor | slice) -> Inputs:
@@ -183,10 +181,9 @@ class Removal(Protocol):
 
 @dataclass(frozen=True)
 class Explanation:
-    """What an explainer says of some rows.
+    """What an explainer says of some rows: `scores` toward `target`, higher = used more, and which units are kept.
 
-    `scores` are signed toward `target`, higher = used more; `kept` marks the selected units. `x`, `layout` and
-    `classes` are there for drawing.
+    `x`, `layout` and `classes` are there for drawing.
     """
 
     scores: Tensor  # (n, d) float
@@ -215,11 +212,12 @@ class Explanation:
             raise InputError(f"this explanation has rows 0..{len(self) - 1}, got {i}")
         if self.x is None or self.layout is None:
             raise InputError("this explanation does not hold its inputs, so it cannot be drawn; use explainer.explain")
-        x, layout, target = self.x[i], self.layout, int(self.target[i])
-        live = self.valid[i]
+        x, layout, target, live = self.x[i], self.layout, int(self.target[i]), self.valid[i]
         return drawing.Row(
             kind=layout.kind,
-            values=[" ".join(s) for s in x] if layout.kind == "sentences" else _plain(x),
+            values=x.flatten().tolist()
+            if isinstance(x, Tensor)
+            else [s if isinstance(s, str) else " ".join(s) for s in x],
             scores=self.scores[i][live].tolist(),
             kept=self.kept[i][live].tolist(),
             label=str(self.classes[target]) if self.classes else str(target),
@@ -232,9 +230,10 @@ class Explanation:
         """Row `i` drawn: print it in a terminal, leave it last in a notebook cell, or take `.html`."""
         return drawing.Drawing(self.row(i))
 
-
-def _plain(x: Any) -> list[Any]:
-    return x.flatten().tolist() if isinstance(x, Tensor) else list(x)
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook; without its inputs it cannot be drawn, and only counts them."""
+        drawn = range(0 if self.x is None or self.layout is None else min(3, len(self)))
+        return "".join(self.show(i).html for i in drawn) + f"<p>{len(self)} rows in all</p>"
 
 
 @runtime_checkable
@@ -264,6 +263,7 @@ class Result:
     seconds: float
     at: float | None = None  # the point of a curve
     note: str = ""
+    values: tuple[float, ...] = ()  # one for each row, whose mean is the value: for comparing reports
 
 
 @dataclass(frozen=True)

@@ -24,3 +24,8 @@ def test_values_become_plain():
     assert plain(torch.tensor([1.0, math.nan])) == [1.0, None]
     assert plain([math.inf, -math.inf, math.nan, True, None, 3]) == [None, None, None, True, None, 3]
     assert plain(complex(1, 2)) == "(1+2j)"
+
+
+def test_values_of_rows_are_one_short_text():
+    row = replace(invented.result("a", "fs-m", 0.5), values=(1.0, 0.0, 0.123456, math.nan, 1e-30))
+    assert as_json(replace(invented.findings(), rows=(row,)), "0")["rows"][0]["values"] == "1 0 0.1235 nan 1e-30"

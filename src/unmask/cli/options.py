@@ -22,17 +22,24 @@ __all__ = [
     "STEADY",
     "TAKES",
     "TASKS",
+    "BudgetOption",
     "ChecksOption",
     "DataOption",
+    "DropOption",
+    "ExplainersOption",
     "JsonOption",
     "KOption",
     "KindOption",
     "LabelOption",
     "MethodOption",
+    "MethodsOption",
     "ModelOption",
     "OutputsOption",
+    "PartsOption",
     "RemovalOption",
     "ReportOption",
+    "RowsOption",
+    "ScoresOption",
     "SeedOption",
     "SplitOption",
     "TakesOption",
@@ -123,6 +130,24 @@ TextOption = Annotated[
         rich_help_panel=YOURS,
     ),
 ]
+DropOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--drop",
+        metavar="COLUMN",
+        help="A column of the file that the model does not get, such as a number of the row; may be repeated.",
+        rich_help_panel=YOURS,
+    ),
+]
+PartsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--parts",
+        metavar="COLUMN",
+        help="The column of the file that says train, validation or test; without it rows are divided 60/20/20.",
+        rich_help_panel=YOURS,
+    ),
+]
 KindOption = Annotated[
     str | None,
     typer.Option(
@@ -176,6 +201,36 @@ MethodOption = Annotated[
         metavar="NAME",
         help="How to explain; auto fits several and keeps the best that does not smuggle. See: unmask methods.",
         autocompletion=offered(["auto", *METHODS]),
+    ),
+]
+MethodsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="A method to fit and audit; may be repeated. See: unmask methods.",
+        autocompletion=offered(METHODS),
+    ),
+]
+ExplainersOption = Annotated[
+    list[Path] | None, typer.Option("--explainer", metavar="FOLDER", help="A saved explainer; may be repeated.")
+]
+ScoresOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--scores",
+        metavar="FILE",
+        help="Scores made elsewhere, rows by units: npy, npz (SHAP's values and base_values too), csv, parquet or "
+        "json; may be repeated.",
+    ),
+]
+RowsOption = Annotated[int, typer.Option("--rows", metavar="N", help="How many rows are drawn for the audit.")]
+BudgetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="TIME",
+        help="About how long it may take, as in 60s, 5m or 1h: checks that do not fit are left out, and it is said.",
     ),
 ]
 SplitOption = Annotated[

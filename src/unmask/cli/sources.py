@@ -32,6 +32,8 @@ class Source:
     outputs: str | None = None
     takes: str | None = None
     seed: int = 0
+    drop: tuple[str, ...] = ()
+    parts: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,12 @@ def data_of(source: Source) -> Dataset:
     """The data set of that name, or the file."""
     name, path = source.data, Path(source.data)
     if path.exists() or name.endswith(ENDINGS):
-        return read(path, label=source.label, text=source.text, kind=cast("Any", source.kind), seed=source.seed)
+        kind = cast("Any", source.kind)
+        return read(path, source.label, source.text, kind, source.seed, source.drop, source.parts)
     if name.partition(":")[0] not in DATASETS:
         raise unknown("data set or file", name.partition(":")[0], DATASETS)
-    for option in ("label", "text", "kind"):
-        if getattr(source, option) is not None:
+    for option in ("label", "text", "kind", "drop", "parts"):
+        if getattr(source, option):
             raise InputError(f"--{option} is for files; {name} is a data set that knows it: leave it out")
     return load(name, seed=source.seed)
 
