@@ -47,17 +47,18 @@ def read(
         raise InputError(f"there is no file {path}; check the path")
     if ending == ".npz":
         arrays = _stored(path)
-        if label or text or drop or parts:
+        if drop or any(column is not None for column in (label, text, parts)):
             raise InputError(f"{path.name} holds arrays, not columns: leave label, text, drop and parts out")
         return _arrays(arrays, path.name, kind, seed)
     frame = _frame(path, ending)
     if label is None:
         raise InputError(f"say which column of {path.name} is the label; it has: {', '.join(map(str, frame.columns))}")
-    for column in filter(None, (label, text, *drop, parts)):
+    named = [column for column in (label, text, *drop, parts) if column is not None]
+    for column in named:
         if column not in frame.columns:
             raise unknown("column", column, map(str, frame.columns))
     split = None if parts is None else _named_parts(frame[parts], path.name)
-    x = frame.drop(columns=[label, *drop, *filter(None, [parts])]) if text is None else _texts(frame[text])
+    x = frame.drop(columns=named) if text is None else _texts(frame[text])
     return dataset(x, frame[label], kind or (None if text is None else "words"), split=split, seed=seed, name=path.name)
 
 
@@ -65,11 +66,11 @@ def _named_parts(column: pd.Series, name: str) -> dict[str, Any]:
     """Row numbers by the words in a column."""
     words = {"train": ("train", "training"), "validation": _VALIDATION, "test": ("test", "testing")}
     told = column.astype(str).str.strip().str.lower()
-    strange = told[~told.isin([word for several in words.values() for word in several])]
+    strange = np.flatnonzero(~told.isin([word for several in words.values() for word in several]).to_numpy())
     if len(strange):
         raise InputError(
             f"the column {str(column.name)!r} of {name} must say train, validation or test in every row, got "
-            f"{strange.iloc[0]!r} in row {int(np.flatnonzero(told.to_numpy() == strange.iloc[0])[0])}"
+            f"{column.iloc[strange[0]]!r} in row {strange[0]}"
         )
     return {part: np.flatnonzero(told.isin(several).to_numpy()) for part, several in words.items()}
 
@@ -80,7 +81,10 @@ def _texts(column: pd.Series) -> list[Any]:
 
 def _frame(path: Path, ending: str) -> pd.DataFrame:
     if ending.startswith(".jsonl"):
-        return pd.DataFrame(folder.read_jsonl(path))
+        rows = folder.read_jsonl(path)
+        if not all(isinstance(row, dict) for row in rows):
+            raise InputError(f'{path}: every line must be an object such as {{"text": "...", "label": "..."}}')
+        return pd.DataFrame(rows)
     try:
         return pd.read_parquet(path) if ending == ".parquet" else pd.read_csv(path)
     except ImportError as fault:
