@@ -102,7 +102,8 @@ BASE = {"entries", "errors", "seeds", "drawing", "heat", "pixels", "progress", "
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
 BELOW_METHODS = BELOW_TRAINING | {"distances", "training", "judge", "task", "saving", "weighting"}
 METHOD_ROOMS = {"explainers", "attention", "rationales"}
-BELOW_API = BELOW_METHODS | METHOD_ROOMS | {"methods", "loading", "importance", "audit", "report", "study", "config"}
+ABOVE_METHODS = {"methods", "loading", "importance", "foreign", "audit", "report", "stored", "study", "config"}
+BELOW_API = BELOW_METHODS | METHOD_ROOMS | ABOVE_METHODS
 ALL = BELOW_API | {"api", "auto", "cli", "reproduce", "sweep", "unmask"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -123,9 +124,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "methods": BASE | METHOD_ROOMS,
     "loading": BELOW_METHODS | {"methods"},
     "importance": BELOW_METHODS | {"methods"},
+    "foreign": BELOW_TRAINING,
     "audit": BELOW_METHODS,
     "report": {"errors", "types", "drawing", "heat", "writing"},
     "study": BASE | {"data", "audit"},
+    "stored": BASE | {"audit"},
     "config": BELOW_METHODS,
     "auto": BELOW_API,
     "api": BELOW_API | {"auto"},

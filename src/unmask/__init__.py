@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from unmask.rationales.rnp import RNP
     from unmask.rationales.three_player import ThreePlayer
     from unmask.report import Report, side_by_side
+    from unmask.stored import check, compare, read_report
     from unmask.study import export_study, score_study
     from unmask.training import Recipe
     from unmask.types import Dataset, Explanation
@@ -86,6 +87,8 @@ __all__ = [
     "UnmaskError",
     "WordAT",
     "audit",
+    "check",
+    "compare",
     "dataset",
     "explainer",
     "export_study",
@@ -95,6 +98,7 @@ __all__ = [
     "load_explainer",
     "plant",
     "rationalize",
+    "read_report",
     "score_study",
     "side_by_side",
     "train_attention",
@@ -137,6 +141,7 @@ _HOMES = {
     "unmask.rationales.rnp": ("RNP",),
     "unmask.rationales.three_player": ("ThreePlayer",),
     "unmask.report": ("Report", "side_by_side"),
+    "unmask.stored": ("check", "compare", "read_report"),
     "unmask.study": ("export_study", "score_study"),
     "unmask.training": ("Recipe",),
     "unmask.types": ("Dataset", "Explanation"),

@@ -38,8 +38,7 @@ __all__ = [
 
 Kind = Literal["table", "image", "words", "sentences"]
 Better = Literal["higher", "lower", "none"]
-Inputs = Any
-"""Rows: float32 (n, columns) or (n, channels, height, width); list[list[str]] for words, one deeper for sentences."""
+Inputs = Any  # rows: float32 (n, columns) or (n, channels, height, width); list[list[str]], one deeper for sentences
 
 
 def rows_of(x: Inputs, index: Tensor | slice) -> Inputs:
@@ -228,6 +227,11 @@ class Explanation:
         """Row `i` drawn: print it in a terminal, leave it last in a notebook cell, or take `.html`."""
         return drawing.Drawing(self.row(i))
 
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook; without its inputs it cannot be drawn, and only counts them."""
+        drawn = range(0 if self.x is None or self.layout is None else min(3, len(self)))
+        return "".join(self.show(i).html for i in drawn) + f"<p>{len(self)} rows in all</p>"
+
 
 @runtime_checkable
 class Explainer(Protocol):
@@ -256,6 +260,7 @@ class Result:
     seconds: float
     at: float | None = None  # the point of a curve
     note: str = ""
+    values: tuple[float, ...] = ()  # one for each row, whose mean is the value: for comparing reports
 
 
 @dataclass(frozen=True)
@@ -291,7 +296,5 @@ class Findings:
     settings: Mapping[str, Any] = field(default_factory=dict)  # k, n, split, seed, removal, versions, thresholds
     questions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # question -> its checks, in order
     definitions: Mapping[str, str] = field(default_factory=dict)  # check -> one sentence
-    places: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # explanation, or "people" -> place in a
-    # text -> share of the units chosen that stand there
-    learning: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)  # explanation -> what was read
-    # after each epoch of its training: "accuracy", "first"
+    places: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # who -> place in texts -> share there
+    learning: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)  # by epoch

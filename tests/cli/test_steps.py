@@ -143,8 +143,8 @@ def test_refused_before_the_data_are_read(
         ((*AUDIT, "--method", "occlusion", "--removal", "blur"), "removal 'blur' cannot hide units of kind 'table'"),
         ((*AUDIT, "--scores", "flat.npy"), "the scores 'flat' must have shape (40, 6) (rows and units), got (40,)"),
         ((*AUDIT, "--scores", "nan.npy"), "the scores 'nan' hold values that are not finite"),
-        ((*AUDIT, "--scores", "text.npy"), "'text' must be an explainer, an Explanation, a method's name or an array"),
-        ((*AUDIT, "--scores", "two.npz"), "two.npz holds several arrays"),
+        ((*AUDIT, "--scores", "text.npy"), "'text' must be an explainer, an Explanation, a method's name, an array of"),
+        ((*AUDIT, "--scores", "two.npz"), "cannot read scores from two.npz: it holds a, b"),
         (
             (*AUDIT, "--method", "occlusion", "--model", "usermodels:same"),
             "the model answers 'no' to every audited row",

@@ -47,3 +47,8 @@ def test_the_agreement_of_explanations_is_a_matrix():
     assert list(found["agreement"]) == list(invented.NAMES[:5])
     assert list(found["agreement"]["l2x"]) == list(invented.NAMES[1:5])
     assert as_json(invented.findings(), "0")["agreement"] == found
+
+
+def test_values_of_rows_are_one_short_text():
+    row = replace(invented.result("a", "fs-m", 0.5), values=(1.0, 0.0, 0.123456, math.nan, 1e-30))
+    assert as_json(replace(invented.findings(), rows=(row,)), "0")["rows"][0]["values"] == "1 0 0.1235 nan 1e-30"

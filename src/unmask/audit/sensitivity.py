@@ -49,7 +49,7 @@ def sensitivity(case: Case, subject: Subject) -> Values:
         embedding, ids = embedding_of(model.module), model.feed(rows_of(case.x, index))
     except UnmaskError as error:
         return missing(case, str(error))
-    if ids.shape != valid.shape:
+    if ids.shape != valid.shape or model.pieces is not None:
         return missing(case, "the model does not read one vector for each word")
 
     module = model.module.eval()

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from unmask import seeds
 
-__all__ = ["RESAMPLES", "Bootstrap", "balanced", "holm", "level"]
+__all__ = ["RESAMPLES", "Bootstrap", "balanced", "by_row", "holm", "level"]
 
 RESAMPLES = 2000
 LEVEL = 0.95
@@ -54,6 +54,15 @@ class Bootstrap:
 def level(values: Tensor, over: Tensor | None = None) -> float:
     """Mean (or ratio of means) alone."""
     return float(values.double().nanmean()) if over is None else float(values.double().mean() / over.double().mean())
+
+
+def by_row(values: Tensor, over: Tensor | None = None) -> list[float]:
+    """One number for each row whose mean is the value; of a ratio of means its linear part, row by row."""
+    v = values.double()
+    if over is not None:
+        size = over.double().mean()
+        v = v.mean() / size + (v - v.mean() / size * over.double()) / size
+    return [float(x) for x in v]
 
 
 def balanced(target: Tensor) -> Tensor:

@@ -38,6 +38,8 @@ class Settings:
     seed: int = 0
     checks: tuple[str, ...] = chosen("default")
     pool: int = 2000  # rows to learn from, at most; a quarter as many to stop on
+    budget: float | None = None  # seconds from `begun` on; checks that do not fit are left out
+    begun: float = 0.0
 
     def __post_init__(self) -> None:
         if self.pool < 4 * LEAST:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 
 from unmask import progress
-from unmask.audit import CHECKS, DECIDING, QUESTIONS, function_of, verdict
+from unmask.audit import CHECKS, DECIDING, QUESTIONS, budget, function_of, verdict
 from unmask.audit.case import Case, Subject, Values, digest
 from unmask.audit.examples import examples, heats, learning, places
 from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
 from unmask.audit.recording import recorded
-from unmask.audit.statistics import Bootstrap, balanced, holm, level
+from unmask.audit.statistics import Bootstrap, balanced, by_row, holm, level
 from unmask.audit.subjects import Settings, assemble, control
 from unmask.masking.controls import CONTROLS
 from unmask.models import Wrapped
@@ -52,10 +52,12 @@ def run(
     settings: Settings,
     *,
     resume: Path | None = None,
+    say: Callable[[str], None] = progress.say,
 ) -> Findings:
     """Audit the given explainers and ready-made explanations; with `resume`, finished checks are kept there."""
     settings = _fitting(model, data, given, settings)
     case = assemble(model, data, given, settings)
+    settings, plan = budget.within(case, settings, say)
     bench = _measure(case, Memo(resume), settings)
     rows = tuple(row for subject in case.subjects for row in _rows(bench, subject))
     return Findings(
@@ -66,7 +68,7 @@ def run(
         controls=tuple(CONTROLS),
         examples=tuple(examples(case)),
         heats=tuple(heats(case)),
-        settings=recorded(case, settings),
+        settings=recorded(case, settings) | ({} if plan is None else {"left out": list(plan.left_out)}),
         questions={
             text: found
             for q, text in QUESTIONS.items()
@@ -168,6 +170,7 @@ def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Valu
         n=int((~own.values.isnan()).sum()),
         seconds=bench.found[subject.name, name][1],
         note=own.note,
+        values=() if name != label or subject.name in CONTROLS else tuple(by_row(own.values, own.over)),
     )
 
 

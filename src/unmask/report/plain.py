@@ -63,7 +63,13 @@ def agreement(findings: Findings) -> dict[str, dict[str, dict[str, float]]]:
 def _row(row: Result) -> dict[str, Any]:
     extra = {name: getattr(row, name) for name in SOMETIMES if getattr(row, name) not in (None, "")}
     always: dict[str, Any] = {name: plain(getattr(row, name)) for name in ALWAYS}
-    return always | {name: plain(value) for name, value in extra.items()}
+    values = {"values": " ".join(map(_short, row.values))} if row.values else {}
+    return always | {name: plain(value) for name, value in extra.items()} | values
+
+
+def _short(value: float) -> str:
+    """Four digits are enough to compare rows; as one text they take a line of the file, not hundreds."""
+    return f"{value:.4g}"
 
 
 def plain(value: Any) -> Any:
