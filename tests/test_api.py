@@ -211,11 +211,11 @@ REFUSED: dict[str, tuple[Bad, dict[str, Any], str]] = {
     ),
     "pool": (lambda data: {"a": truth(data)}, {"pool": 10}, "pool, the rows judges learn from, must be .*got 10"),
     "split": (lambda data: {"a": truth(data)}, {"split": "tets"}, "split must be 'train', 'validation' or 'test'"),
-    "shape": (lambda data: {"a": truth(data)[:5]}, {}, r"the scores 'a' must have shape \(40, 6\).*got \(5, 6\)"),
+    "shape": (lambda data: {"a": truth(data)[:5]}, {}, "the scores 'a' are for 5 rows, but test of sums has 40"),
     "flat": (lambda data: {"a": np.zeros(40)}, {}, r"the scores 'a' must have shape \(40, 6\).*got \(40,\)"),
     "nan": (lambda data: {"a": truth(data) * np.nan}, {}, "the scores 'a' hold values that are not finite"),
     "infinite": (lambda data: {"a": truth(data) + np.inf}, {}, "the scores 'a' hold values that are not finite"),
-    "ragged": (lambda data: {"a": [[1.0], [1.0, 2.0]]}, {}, "'a' must be an explainer, an Explanation, a method's"),
+    "ragged": (lambda data: {"a": [[1.0], [1.0, 2.0]]}, {}, "the scores 'a' are for 2 rows, but test of sums has 40"),
     "object": (lambda data: {"a": object()}, {}, "'a' must be an explainer, an Explanation, a method's name"),
     "class": (lambda data: {"a": L2X}, {}, "'a' must be an explainer, an Explanation, a method's name"),
 }
