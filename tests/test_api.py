@@ -120,8 +120,8 @@ def test_what_a_report_holds(data: Dataset, model: Any) -> None:
     assert (facts["task"], facts["model"]) == ("sums", "LogisticRegression")
     keys = ["explanation", "check", "value", "low", "high", "null", "better", "passed", "n", "seconds"]
     assert all(list(row)[:10] == keys for row in facts["rows"])
-    special = {name for name, c in CHECKS.items() if c.attention or c.rationale or c.truth}  # there is none of it here
-    asked = set(chosen("default")) - special
+    nothing = [name for name, c in CHECKS.items() if c.attention or c.rationale or c.truth or c.several]  # of it here
+    asked = set(chosen("default")) - set(nothing)
     assert {row["check"].partition("@")[0] for row in facts["rows"]} == asked
     assert {"fs-m@class=0", "fs-m@class=1"} <= {row["check"] for row in facts["rows"]}
     assert all(list(v) == ["explanation", "verdict", "reasons"] for v in facts["verdicts"])
