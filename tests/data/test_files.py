@@ -137,3 +137,13 @@ def test_arrays_have_no_columns(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", x=np.zeros((12, 2)), y=[0, 1] * 6)
     with pytest.raises(InputError, match=r"a\.npz holds arrays, not columns: leave label"):
         read(tmp_path / "a.npz", label="y")
+
+
+def test_arrays_that_do_not_fit_together(tmp_path: Path) -> None:
+    parts = {"x_train": np.zeros((9, 2)), "y_train": [0, 1, 0] * 3, "x_test": np.zeros((3, 4)), "y_test": [0, 1, 0]}
+    np.savez(tmp_path / "a.npz", **parts)
+    with pytest.raises(InputError, match=r"the parts of a\.npz do not fit together"):
+        read(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", **{**parts, "y_test": 1.0})
+    with pytest.raises(InputError, match=r"y_test of b\.npz must hold rows, got a single value"):
+        read(tmp_path / "b.npz")

@@ -115,6 +115,9 @@ def _given_parts(arrays: dict[str, Any], kind: Kind | None, seed: int, name: str
     """The splits of the file; validation rows are drawn from the training rows where it has none."""
     middle = next((part for part in _VALIDATION if f"x_{part}" in arrays and f"y_{part}" in arrays), None)
     held = ["train", *([middle] if middle else []), "test"]
+    alone = next((key for part in held for key in (f"x_{part}", f"y_{part}") if not np.ndim(arrays[key])), None)
+    if alone is not None:
+        raise InputError(f"{alone} of {name} must hold rows, got a single value")
     for part in held:
         if len(arrays[f"x_{part}"]) != len(arrays[f"y_{part}"]):
             raise InputError(
@@ -127,7 +130,9 @@ def _given_parts(arrays: dict[str, Any], kind: Kind | None, seed: int, name: str
         codes, _ = labels(arrays["y_train"])
         train, validation = shares(codes, seed, (0.8, 0.2))
         spans = [train.numpy(), validation.numpy(), spans[1]]
-    x = np.concatenate([arrays[f"x_{part}"] for part in held])
-    y = np.concatenate([arrays[f"y_{part}"] for part in held])
+    try:
+        x, y = (np.concatenate([arrays[f"{xy}_{part}"] for part in held]) for xy in "xy")
+    except (TypeError, ValueError) as fault:
+        raise InputError(f"the parts of {name} do not fit together ({fault}); give them rows of one shape") from fault
     split = dict(zip(("train", "validation", "test"), spans, strict=True))
     return dataset(x, y, kind, split=split, seed=seed, name=name)

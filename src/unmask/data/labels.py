@@ -23,7 +23,7 @@ def labels(y: Any, classes: Sequence[str] | None = None) -> tuple[Tensor, tuple[
     other labels are names in it.
     """
     values = np.asarray(y.detach().cpu() if isinstance(y, Tensor) else y)
-    if values.ndim != 1:
+    if values.ndim != 1 or not len(values):
         raise InputError(f"y must be one label for each row, (n,), got shape {values.shape}")
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     _refuse_missing(plain)

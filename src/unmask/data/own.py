@@ -64,7 +64,7 @@ def dataset(
 
 
 def _check_lengths(x: Any, y: Any) -> None:
-    if not hasattr(x, "__len__") or not hasattr(y, "__len__"):
+    if not all(hasattr(given, "__len__") and getattr(given, "ndim", 1) for given in (x, y)):
         raise InputError(f"x and y must be rows and their labels, got {type(x).__name__} and {type(y).__name__}")
     if not len(x):
         raise InputError("the data are empty: expected at least three rows of each class, got none")
