@@ -18,6 +18,7 @@ __all__ = [
     "STEADY",
     "SURVIVES",
     "Evidence",
+    "coded",
     "decide",
     "hides",
     "leaks",
@@ -58,6 +59,8 @@ EVIDENCE = {  # part of the evidence that not every audit has -> the check it co
     "hidden": "attention-flow",
     "elsewhere": "interlocking",
     "sealed": "exclusion",
+    "weak": "weak-share",
+    "weak_read": "weak-reading",
 }
 STEADINESS = {  # check -> what the choice is owed to where little of it stays
     "seed-stability": "when the method is fitted with another seed",
@@ -89,6 +92,10 @@ class Evidence:
     elsewhere: tuple[float, float, float] | None = None  # rationale models only: how much more often a fresh predictor
     # is right from other units, its lower bound, that of a random choice
     sealed: tuple[float, float, float] | None = None  # share of rows whose answer does not depend on what is left out
+    weak: tuple[float, float, float] | None = None  # encoding share of the weaker half of the kept units, its lower
+    # bound, the random control's
+    weak_read: tuple[float, float, float] | None = None  # how often that half's values are read, lower bound of the
+    # difference from random units, the random control's
 
 
 def decide(e: Evidence) -> Verdict:
@@ -108,6 +115,8 @@ def decide(e: Evidence) -> Verdict:
         reasons.append(f"it hardly depends on the model: {_kept_on(e)}")
     if leaky:
         reasons.append(_leak(e, read))
+    if coded(e):
+        reasons.append(_code(e))
     reasons += unsteady
     if empty:
         reasons.append("it beats a random choice of as many units neither in what it shows nor in what it leaves out")
@@ -128,7 +137,7 @@ def decide(e: Evidence) -> Verdict:
     if e.one_sided:
         reasons.append(f"the model shown this little falls to one side: {e.one_sided}")
     fatal = empty or blind or hides(e) or locked(e) or open_(e) or (leaky and not read)
-    careful = leaky or unsteady or untold(e)
+    careful = leaky or coded(e) or unsteady or untold(e)
     word: Literal["trust", "care", "reject"] = "reject" if fatal else "care" if careful else "trust"
     return Verdict(e.name, word, tuple(reasons))
 
@@ -137,6 +146,15 @@ def leaks(e: Evidence) -> bool:
     """Whether the choice of the units tells much more than an honest choice does, and surely more than a random one."""
     share, low = e.share
     return share - e.share_null > SHARE_LIMIT and low > e.share_null
+
+
+def coded(e: Evidence) -> bool:
+    """Whether the weaker half of the kept units tells by its choice what its values do not: honest units in front."""
+    if e.weak is None or e.weak_read is None:
+        return False
+    share, low, null = e.weak
+    null = max(0.0, null) if null == null else 0.0
+    return share - null > SHARE_LIMIT and low > null and e.weak_read[1] <= 0
 
 
 def survives(e: Evidence) -> bool:
@@ -239,3 +257,12 @@ def _leak(e: Evidence, read: bool) -> str:
     if read:
         return f"it leaks the class: {told}; the values still tell a neutral judge something {level}"
     return f"it smuggles the answer: {told}; a neutral judge reads the values no better than random ones {level}"
+
+
+def _code(e: Evidence) -> str:
+    share, (value, _, null) = (e.weak or (0.0,))[0], e.weak_read or (0.0, 0.0, 0.0)
+    return (
+        f"a part of it smuggles: of what the weaker half of the kept units tells, {min(1.0, share):.0%} is told by which "
+        "units they are, and a judge reads their values no better than random ones "
+        f"({value:.0%} right, {null:.0%} from random units)"
+    )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from unmask.audit import CHECKS
-from unmask.cli.options import JsonOption, examples, offered
+from unmask.cli.options import FigureOption, JsonOption, MetricOption, examples, offered
 from unmask.data import DATASETS
 from unmask.methods import METHODS, MODELS
 from unmask.reproduce import PAPERS
@@ -79,16 +79,12 @@ def reproduce(
         ),
     ] = "list",
     table: Annotated[str | None, typer.Option(metavar="T", help="One table only.")] = None,
-    figure: Annotated[
-        str | None, typer.Option(metavar="F", help="A figure instead of tables; a2r has 1, 2 and 5, meed 3, seat 2.")
-    ] = None,
+    figure: FigureOption = None,
     dataset: Annotated[
         str | None, typer.Option(metavar="NAME", help="One data set only.", autocompletion=offered(DATASETS))
     ] = None,
     row: Annotated[list[str] | None, typer.Option(metavar="ROW", help="One row only; may be repeated.")] = None,
-    metric: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="One metric only, such as fs-m; may be repeated.")
-    ] = None,
+    metric: MetricOption = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few rows and epochs: minutes instead of hours.")] = False,
     scale: Annotated[str, typer.Option(metavar="default|paper", help="How much data; paper takes everything.")] = (
         "default"

@@ -27,12 +27,14 @@ __all__ = [
     "DataOption",
     "DropOption",
     "ExplainersOption",
+    "FigureOption",
     "JsonOption",
     "KOption",
     "KindOption",
     "LabelOption",
     "MethodOption",
     "MethodsOption",
+    "MetricOption",
     "ModelOption",
     "OutputsOption",
     "PartsOption",
@@ -211,6 +213,14 @@ MethodsOption = Annotated[
         help="A method to fit and audit; may be repeated. See: unmask methods.",
         autocompletion=offered(METHODS),
     ),
+]
+FigureOption = Annotated[
+    str | None,
+    typer.Option("--figure", metavar="F", help="A figure instead of tables; a2r has 1, 2 and 5, meed 3, seat 2."),
+]
+MetricOption = Annotated[
+    list[str] | None,
+    typer.Option("--metric", metavar="NAME", help="One metric only, such as fs-m; may be repeated."),
 ]
 ExplainersOption = Annotated[
     list[Path] | None, typer.Option("--explainer", metavar="FOLDER", help="A saved explainer; may be repeated.")
