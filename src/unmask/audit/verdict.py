@@ -262,7 +262,7 @@ def _leak(e: Evidence, read: bool) -> str:
 def _code(e: Evidence) -> str:
     share, (value, _, null) = (e.weak or (0.0,))[0], e.weak_read or (0.0, 0.0, 0.0)
     return (
-        f"a part of it smuggles: of what the weaker half of the kept units tells, {min(1.0, share):.0%} is told by which "
-        "units they are, and a judge reads their values no better than random ones "
+        f"a part of it smuggles: of what the weaker half of the kept units tells, {min(1.0, share):.0%} is told by "
+        "which units they are, and a judge reads their values no better than random ones "
         f"({value:.0%} right, {null:.0%} from random units)"
     )
