@@ -12,6 +12,7 @@ from unmask import seeds
 __all__ = ["RESAMPLES", "Bootstrap", "balanced", "by_row", "holm", "level"]
 
 RESAMPLES = 2000
+PART = 200  # resamples that are drawn and summed at once
 LEVEL = 0.95
 
 
@@ -21,15 +22,16 @@ class Bootstrap:
     def __init__(self, n: int, seed: int) -> None:
         rng = seeds.generator(seeds.derive(seed, "bootstrap"))
         self.counts = torch.empty(RESAMPLES, n, dtype=torch.int16)
-        for row in self.counts:
-            row.copy_(torch.bincount(torch.randint(n, (n,), generator=rng), minlength=n))
+        for part in self.counts.split(PART):
+            drawn = torch.randint(n, part.shape, generator=rng) + n * torch.arange(len(part))[:, None]
+            part.copy_(torch.bincount(drawn.flatten(), minlength=part.numel()).view_as(part))
 
     def means(self, values: Tensor, weight: Tensor | None = None) -> Tensor:
         """(RESAMPLES,) weighted means; examples without a value (nan) are left out."""
         weight = torch.ones_like(values) if weight is None else weight
         weight = torch.where(values.isnan(), 0.0, weight).double()
         pair = torch.stack([weight * values.double().nan_to_num(), weight], 1)  # (n, 2)
-        sums = torch.cat([part.double() @ pair for part in self.counts.split(200)])
+        sums = torch.cat([part.double() @ pair for part in self.counts.split(PART)])
         return sums[:, 0] / sums[:, 1].clamp(min=1e-12)
 
     def interval(self, values: Tensor, over: Tensor | None = None) -> tuple[float, float, float]:
