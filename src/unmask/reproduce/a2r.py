@@ -49,7 +49,7 @@ BIASED = "Biased: an opening word agrees with the label at this rate. " + BEER
 MOVIES = (
     "A fifth of the words, whole documents, exhaustive annotation. Reviews conclude at the end: last-k, which reads "
     "nothing, stands beside the models. The transformer is MiniLM, its two upper layers trained on, where the paper "
-    "cites BERT; it reads windows of 512 sub-words, each on its own, and learns from 400 reviews."
+    "cites BERT; it reads windows of 256 sub-words, each on its own, and learns from 250 reviews."
 )
 
 
