@@ -66,12 +66,12 @@ NAN = float("nan")
         ({"removals": (0.3, 0.35, 0.1), "cascaded": (1.0, 1.0, 0.1)}, "reject"),
         ({"removals": (1.0, 1.0, 1.0)}, "trust"),  # all units are kept
         ({"sealed": (1.0, 1.0, NAN)}, "trust"),
-        ({"weak": (1.0, 0.9, 0.0), "weak_read": (0.5, -0.1, 0.5)}, "care"),  # a code behind honest units
-        ({"weak": (1.0, 0.9, NAN), "weak_read": (0.5, -0.1, 0.5)}, "care"),  # random units tell nothing
-        ({"weak": (1.0, 0.9, 0.0), "weak_read": (0.9, 0.2, 0.5)}, "trust"),  # its values are read
-        ({"weak": (0.2, 0.1, 0.0), "weak_read": (0.5, -0.1, 0.5)}, "trust"),
-        ({"weak": (0.9, 0.2, 0.3), "weak_read": (0.5, -0.1, 0.5)}, "trust"),  # it may be chance
-        ({"weak": (1.0, 0.9, 0.0)}, "trust"),  # nobody read it
+        ({"quiet": (1.0, 0.9, 0.0), "quiet_read": (0.5, -0.1, 0.5)}, "care"),  # a code behind honest units
+        ({"quiet": (1.0, 0.9, NAN), "quiet_read": (0.5, -0.1, 0.5)}, "care"),  # random units tell nothing
+        ({"quiet": (1.0, 0.9, 0.0), "quiet_read": (0.9, 0.2, 0.5)}, "trust"),  # its values are read
+        ({"quiet": (0.2, 0.1, 0.0), "quiet_read": (0.5, -0.1, 0.5)}, "trust"),
+        ({"quiet": (0.9, 0.2, 0.3), "quiet_read": (0.5, -0.1, 0.5)}, "trust"),  # it may be chance
+        ({"quiet": (1.0, 0.9, 0.0)}, "trust"),  # nobody read it
         ({"sealed": (0.99, 0.98, NAN)}, "reject"),
     ],
 )

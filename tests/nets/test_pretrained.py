@@ -14,7 +14,7 @@ from unmask.models.attending import Shift, attentive, embedding_of, shaken
 from unmask.nets import pretrained, read
 from unmask.nets.attention import AttentionNet, attention_net
 from unmask.nets.pieces import PACKAGE, Pieces, folder, library
-from unmask.nets.pretrained import LAYERS, SIZE, Contextual, PieceEmbedding, tuned_layers
+from unmask.nets.pretrained import LAYERS, LENGTH, SIZE, Contextual, PieceEmbedding, tuned_layers
 from unmask.seeds import generator
 from unmask.training import soft_cross_entropy
 
@@ -64,12 +64,12 @@ def test_no_weight_beyond_the_end_and_rows_stand_alone(net: AttentionNet) -> Non
             close(net(alone)[0], logits[i])
 
 
-def test_long_rows_are_read_in_windows_of_512(net: AttentionNet) -> None:
-    words = ["unbelievably"] * 130 + ["good", "soup"] * 40
+def test_long_rows_are_read_in_windows(net: AttentionNet) -> None:
+    words = ["unbelievably"] * 60 + ["good", "soup"] * 40
     ids, short = Pieces().encode([words, ["bad"]]), -(-SIZE // 5)
     line = pretrained._lined_up(ids != 0)
-    assert line.length.tolist() == [short * 5, 5 * (130 - short) + 80, 1]
-    assert int(line.place.max()) + 2 <= 512
+    assert line.length.tolist() == [short * 5, 5 * (60 - short) + 80, 1]
+    assert int(line.place.max()) + 2 <= LENGTH
     with torch.no_grad():
         states = net.encoder(net.embedding(ids), ids != 0)
         for part in (slice(0, short), slice(short, None)):

@@ -90,18 +90,18 @@ CHECKS: dict[str, Check] = {
         "How often judges trained on purely random masks find the answer in the values shown.",
         "Jethani et al. 2021",
     ),
-    "weak-share": Check(
-        "weak:weak_share",
+    "quiet-share": Check(
+        "quiet:quiet_share",
         "smuggling",
         "lower",
-        "How much of all that the less telling half of the kept units tells is told by which units they are: a few "
-        "honest units in front do not hide a code.",
+        "How much of all that the quiet ones of the kept units tell, those that say little on their own, is told by "
+        "which units they are: a few honest units in front do not hide a code.",
     ),
-    "weak-reading": Check(
-        "weak:weak_reading",
+    "quiet-reading": Check(
+        "quiet:quiet_reading",
         "smuggling",
         "higher",
-        "How often judges trained on random masks find the answer in the values of that half.",
+        "How often judges trained on random masks find the answer in the values of the quiet units.",
     ),
     "mask-only": Check(
         "smuggling:mask_only",

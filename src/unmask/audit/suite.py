@@ -193,8 +193,8 @@ def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
         "attention-flow": not verdict.hides(e),
         "interlocking": None if verdict.untold(e) else not verdict.locked(e),
         "exclusion": not verdict.open_(e),
-        "weak-share": not verdict.coded(e),
-        "weak-reading": None if e.weak_read is None else e.weak_read[1] > 0,
+        "quiet-share": not verdict.coded(e),
+        "quiet-reading": None if e.quiet_read is None else e.quiet_read[1] > 0,
     }[check]
 
 
@@ -257,7 +257,7 @@ def _measured(bench: _Bench, name: str, check: str) -> tuple[float, float, float
     chance = level(null.values, null.over)
     if check == "removal-sensitivity":
         return 1 - value, 1 - low, 1 - chance
-    if check == "weak-reading":
+    if check == "quiet-reading":
         return value, bench.bootstrap.low(_difference(bench, name, check)), chance
     return value, high if check in verdict.STEADINESS else low, chance
 

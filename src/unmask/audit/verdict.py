@@ -59,8 +59,8 @@ EVIDENCE = {  # part of the evidence that not every audit has -> the check it co
     "hidden": "attention-flow",
     "elsewhere": "interlocking",
     "sealed": "exclusion",
-    "weak": "weak-share",
-    "weak_read": "weak-reading",
+    "quiet": "quiet-share",
+    "quiet_read": "quiet-reading",
 }
 STEADINESS = {  # check -> what the choice is owed to where little of it stays
     "seed-stability": "when the method is fitted with another seed",
@@ -92,9 +92,9 @@ class Evidence:
     elsewhere: tuple[float, float, float] | None = None  # rationale models only: how much more often a fresh predictor
     # is right from other units, its lower bound, that of a random choice
     sealed: tuple[float, float, float] | None = None  # share of rows whose answer does not depend on what is left out
-    weak: tuple[float, float, float] | None = None  # encoding share of the weaker half of the kept units, its lower
+    quiet: tuple[float, float, float] | None = None  # encoding share of the quiet ones of the kept units, its lower
     # bound, the random control's
-    weak_read: tuple[float, float, float] | None = None  # how often that half's values are read, lower bound of the
+    quiet_read: tuple[float, float, float] | None = None  # how often those units' values are read, lower bound of the
     # difference from random units, the random control's
 
 
@@ -149,12 +149,12 @@ def leaks(e: Evidence) -> bool:
 
 
 def coded(e: Evidence) -> bool:
-    """Whether the weaker half of the kept units tells by its choice what its values do not: honest units in front."""
-    if e.weak is None or e.weak_read is None:
+    """Whether the quiet ones of the kept units tell by their choice what their values do not, behind honest ones."""
+    if e.quiet is None or e.quiet_read is None:
         return False
-    share, low, null = e.weak
+    share, low, null = e.quiet
     null = max(0.0, null) if null == null else 0.0
-    return share - null > SHARE_LIMIT and low > null and e.weak_read[1] <= 0
+    return share - null > SHARE_LIMIT and low > null and e.quiet_read[1] <= 0
 
 
 def survives(e: Evidence) -> bool:
@@ -260,9 +260,9 @@ def _leak(e: Evidence, read: bool) -> str:
 
 
 def _code(e: Evidence) -> str:
-    share, (value, _, null) = (e.weak or (0.0,))[0], e.weak_read or (0.0, 0.0, 0.0)
+    share, (value, _, null) = (e.quiet or (0.0,))[0], e.quiet_read or (0.0, 0.0, 0.0)
     return (
-        f"a part of it smuggles: of what the weaker half of the kept units tells, {min(1.0, share):.0%} is told by "
+        f"a part of it smuggles: of what the quiet ones of its units tell, {min(1.0, share):.0%} is told by "
         "which units they are, and a judge reads their values no better than random ones "
         f"({value:.0%} right, {null:.0%} from random units)"
     )

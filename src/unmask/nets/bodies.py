@@ -32,7 +32,7 @@ class Nets:
     `hidden` is the width of a state; rows of words are read in windows of `window` words. In the end, scores are
     averaged over `smooth` neighbours, and a rationale is at most so many `spans`, runs of neighbours. The encoder
     "transformer" is the packaged MiniLM (extra hf), "transformer:tuned=3" with another number of upper layers that
-    learn than two: it brings its vectors, its width and its windows of 512 sub-words, and reads texts only.
+    learn than two: it brings its vectors, its width and its windows of 256 sub-words, and reads texts only.
     """
 
     encoder: str = "gru"

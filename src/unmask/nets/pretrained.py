@@ -19,14 +19,15 @@ from unmask.errors import InputError
 from unmask.nets.pieces import MOST, PACKAGE, checksum, folder, library, special
 from unmask.nets.vocabulary import HIDDEN
 
-__all__ = ["LAYERS", "NAME", "SIZE", "Contextual", "PieceEmbedding", "pretrained", "tuned_layers"]
+__all__ = ["LAYERS", "LENGTH", "NAME", "SIZE", "Contextual", "PieceEmbedding", "pretrained", "tuned_layers"]
 
 NAME = "transformer"
 LAYERS = 6
 TUNED = 2  # layers that learn, where nobody says how many: the upper ones, the rest stays as it is
 ALL = LAYERS + 1  # layers and vectors
-SIZE = 512 - 2 - (MOST - 1)  # sub-words at which a window ends, so that its last word and both ends fit into 512
-TOGETHER = 32  # windows of about the same length that are read side by side
+LENGTH = 256  # sub-words of a window, its two ends among them: what MiniLM was trained for; 512 would be read too
+SIZE = LENGTH - 2 - (MOST - 1)  # at which a window ends, so that its last word and both ends fit
+TOGETHER = 2048  # sub-words that are read side by side: more at once is slower
 
 
 def tuned_layers(encoder: str) -> int | None:
@@ -141,7 +142,7 @@ class Contextual(nn.Module):
         packed = vectors.new_zeros(len(m), longest, vectors.shape[-1])
         packed = packed.index_put(at, torch.cat([vectors, begin, end]))
         order, found = line.length.argsort(stable=True), []
-        for some in order.split(TOGETHER):
+        for some in order.split(max(1, TOGETHER // longest)):
             wide = int(line.length[some].max()) + 2
             real = torch.arange(wide, device=vectors.device) < line.length[some, None] + 2
             states = self.body(inputs_embeds=packed[some, :wide], attention_mask=real.long()).last_hidden_state

@@ -54,8 +54,8 @@ FIVE = (
 MOVIES = (
     "A fifth of the words, whole documents, against the exhaustive annotation; -original: against the one "
     "that it replaced. Reviews conclude at the end: last-k, which reads nothing, stands beside the models. The "
-    "transformer is MiniLM, its two upper layers trained on, where the paper cites BERT; it reads windows of 512 "
-    "sub-words, each on its own, and learns from 400 reviews."
+    "transformer is MiniLM, its two upper layers trained on, where the paper cites BERT; it reads windows of 256 "
+    "sub-words, each on its own, and learns from 250 reviews."
 )
 
 

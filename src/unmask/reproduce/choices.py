@@ -36,7 +36,7 @@ RATIONALES: dict[str, tuple[str, dict[str, Any]]] = {
 RATES = {"predictor": 2e-3, "generator": 5e-3}
 SKEWED_RATES = {"predictor": 1e-3, "generator": 1e-2}
 SLOW_RATES = {"predictor": 2e-4, "generator": 2e-4}  # of what is pretrained
-SLOW_ROWS = {"eraser-movies": 400, "reviews": 2000}  # that it learns from: an epoch takes it long
+SLOW_ROWS = {"eraser-movies": 250, "reviews": 2000}  # that it learns from: an epoch takes it long
 
 
 def split_name(dataset: str) -> tuple[str, int]:
@@ -62,6 +62,6 @@ def rationale(
         settings["recipe"] = Recipe(epochs=epochs, batch=batch, rate=rate, seed=seed)
     if row.endswith("/transformer"):
         nets = Nets(encoder="transformer", smooth=nets.smooth)
-        settings["recipe"] = Recipe(epochs=1 if scale == "quick" else 3, batch=20, rate=SLOW_RATES, seed=seed)
+        settings["recipe"] = Recipe(epochs=1 if scale == "quick" else 2, batch=10, rate=SLOW_RATES, seed=seed)
     settings["skew"] = skew  # the data ask for it too; here it names the trial
     return method, {**settings, "nets": nets}
