@@ -89,7 +89,7 @@ def tables_so_far(request: Request) -> dict[str, Any]:
 
 def warm_start(request: Request) -> dict[str, list[float]]:
     """Figure 3 of MEED: validation FS-M by epoch on imdb, with and without the prior, where both were measured."""
-    rows = ("meed", "meed-without-prior")
+    rows = ("meed+prior", "meed-without-prior")
     trials = [t for t in request.trials() if t.table.name == "2" and t.row in rows and t.seed == 0]
     done = stored(request.folder, trials)
     return {t.row: done[t.key]["curve"] for t in trials if done.get(t.key, {}).get("curve")}

@@ -64,6 +64,7 @@ class Form:
 
 
 _NO_AIL = {"unselected": "none"}
+_PLAIN = {"prior": False}  # as published: the released code for texts has no prior
 _WEAK = {"weight": 1e-3}  # the paper's weight of the adversary for pixels, cross-entropy form
 
 FORMS: dict[str, Form] = {
@@ -75,13 +76,14 @@ FORMS: dict[str, Form] = {
     "l2x+feedback+pretraining": Form("l2x", {"feedback": True, "cure": "pretraining"}),
     "l2x+feedback+weighting": Form("l2x", {"feedback": True, "cure": "weighting"}),
     "l2x+feedback+weighting-shown": Form("l2x", {"feedback": True, "cure": "weighting-shown"}),
-    "meed": Form("meed", image=_WEAK),
+    "meed": Form("meed", words=_PLAIN, image=_WEAK),
+    "meed+prior": Form("meed", {"prior": True}, image=_WEAK),
     "meed+swd": Form("meed", {"unselected": "swd"}),
     "meed+noisy-logit-max": Form("meed", {"draw": "noisy-logit-max"}, image=_WEAK),
     "meed+swd+noisy-logit-max": Form("meed", {"draw": "noisy-logit-max", "unselected": "swd"}),
-    "meed-without-output": Form("meed", {"feedback": False}, image=_WEAK),
-    "meed-without-ail": Form("meed", _NO_AIL),
-    "meed-without-prior": Form("meed", {"prior": False}, image=_WEAK),
+    "meed-without-output": Form("meed", {"feedback": False}, words=_PLAIN, image=_WEAK),
+    "meed-without-ail": Form("meed", _NO_AIL, words=_PLAIN),
+    "meed-without-prior": Form("meed", _PLAIN, image=_WEAK),
     "mimic": Form("mimic"),
     "mimic+mu=0": Form("mimic", {"mu": 0.0}),
     "mimic+mu=3": Form("mimic", {"mu": 3.0}),
