@@ -17,6 +17,7 @@ from unmask.audit import (
     dependence,
     fresh,
     function_of,
+    sensitivity,
     smuggling,
     stability,
     suite,
@@ -208,6 +209,8 @@ def hasty(monkeypatch):
     monkeypatch.setattr(dependence, "ROUNDS", 1)
     monkeypatch.setattr(dependence, "REFITS", 1)
     monkeypatch.setattr(stability, "DRAWS", 2)
+    monkeypatch.setattr(sensitivity, "STEPS", 2)
+    monkeypatch.setattr(sensitivity, "HALVINGS", 1)
 
 
 @pytest.mark.parametrize("kind", ["table", *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])])
@@ -228,6 +231,7 @@ def test_every_check_runs_on_every_kind(kind, framework, hasty):
             row = values[explanation, name]
             assert row.note if math.isnan(row.value) else row.n > 0, row
     arrays = kind in ("table", "image")
+    assert math.isfinite(values["occlusion", "sensitivity"].value) == (kind == "words" and framework == "torch")
     assert math.isfinite(values["occlusion", "sen"].value) == arrays
     assert math.isfinite(values["occlusion", "randomized-model"].value) == (framework == "torch")
     assert math.isfinite(values["occlusion", "fs-a"].value)
