@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -44,18 +43,6 @@ def data() -> Dataset:
 @pytest.fixture(scope="module")
 def model(data: Dataset) -> LogisticRegression:
     return LogisticRegression().fit(data.train.x.numpy(), data.train.y.numpy())
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judges of one epoch: the numbers mean little, the way they take is the same."""
-
-    def bush(trees: int, random_state: int, n_jobs: int) -> RandomForestClassifier:
-        return RandomForestClassifier(5, random_state=random_state, n_jobs=n_jobs)
-
-    monkeypatch.setattr(smuggling, "RandomForestClassifier", bush)
-    monkeypatch.setattr(smuggling, "SEEDS", 1)
-    monkeypatch.setattr(smuggling, "RECIPE", replace(smuggling.RECIPE, epochs=1))
 
 
 @pytest.fixture

@@ -74,3 +74,12 @@ def test_no_call_stack_is_kept_for_devices_that_are_not_there(monkeypatch: pytes
     with seeded(1):
         first = torch.rand(2)
     assert torch.equal(first, torch.rand(2, generator=generator(1)))
+
+
+def test_every_device_is_seeded_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch, "manual_seed", asked.append)
+    with seeded(4):
+        pass
+    assert asked == [4]

@@ -19,6 +19,7 @@ from unmask.audit import (
     fresh,
     function_of,
     roar,
+    sensitivity,
     smuggling,
     stability,
     suite,
@@ -216,6 +217,8 @@ def hasty(monkeypatch):
     monkeypatch.setattr(roar, "SHARES", (0.5,))
     monkeypatch.setattr(fragility, "TRIES", 1)
     monkeypatch.setattr(fragility, "STEPS", 1)
+    monkeypatch.setattr(sensitivity, "STEPS", 2)
+    monkeypatch.setattr(sensitivity, "HALVINGS", 1)
 
 
 @pytest.mark.parametrize("kind", ["table", *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])])
@@ -236,6 +239,7 @@ def test_every_check_runs_on_every_kind(kind, framework, hasty):
             row = values[explanation, name]
             assert row.note if math.isnan(row.value) else row.n > 0, row
     arrays = kind in ("table", "image")
+    assert math.isfinite(values["occlusion", "sensitivity"].value) == (kind == "words" and framework == "torch")
     assert math.isfinite(values["occlusion", "sen"].value) == arrays
     assert math.isfinite(values["occlusion", "randomized-model"].value) == (framework == "torch")
     assert math.isfinite(values["occlusion", "fs-a"].value)

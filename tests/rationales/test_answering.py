@@ -45,6 +45,7 @@ def test_nothing_is_answered_before_fit() -> None:
         RNP().explain(rows("words").test.x)
 
 
+@pytest.mark.usefixtures("quick")
 def test_it_can_be_audited_like_any_other() -> None:
     data = rows("sentences")
     own = unfitted("a2r")

@@ -13,6 +13,7 @@ from sklearn.metrics import f1_score
 
 from attention.samples import task
 from unmask import api, dataset, distances, seeds
+from unmask.audit import sensitivity
 from unmask.audit.looking import swapped
 from unmask.models import bind, wrap
 from unmask.models.attending import embedding_of
@@ -42,7 +43,7 @@ def corpus() -> Dataset:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are those of the small corpus, vectors are drawn, and two epochs are enough."""
+    """Rows are those of the small corpus, vectors are drawn, two epochs and short attacks are enough."""
     data, trained = corpus(), dict[Any, Any]()
 
     def vanilla(dataset: str, encoder: str, score: Any, seed: int, scale: Any) -> Any:
@@ -52,6 +53,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
             trained[key] = api.train_attention(data, encoder, score=score, recipe=recipe)
         return trained[key]
 
+    monkeypatch.setattr(sensitivity, "STEPS", 3)
+    monkeypatch.setattr(sensitivity, "HALVINGS", 3)
     monkeypatch.setattr(steadying, "_rows", lambda dataset, scale: data)
     monkeypatch.setattr(steadying, "_vanilla", vanilla)
 

@@ -133,16 +133,18 @@ def least(answer: Answer, shape: torch.Size, where: Tensor, target: Tensor, high
 
 def turned(answer: Answer, shape: torch.Size, where: Tensor, target: Tensor, radius: Tensor) -> Tensor:
     """(n,) whether a change of length `radius` at most, of the words `where` only, makes the answer another one."""
-    delta, ball = torch.zeros(shape), radius[:, None, None]
+    delta, ball = torch.zeros(shape).requires_grad_(), radius[:, None, None]
     found = torch.zeros(len(target), dtype=torch.bool)
+    said = answer(delta)
     for _ in range(STEPS):
-        delta = delta.detach().requires_grad_()
-        (slope,) = torch.autograd.grad(soft_cross_entropy(answer(delta), target).sum(), delta)
+        (slope,) = torch.autograd.grad(soft_cross_entropy(said, target).sum(), delta)
         slope = slope * where[..., None]
         delta = delta.detach() + 2.5 / STEPS * ball * slope / _length(slope)
-        delta = delta * (ball / _length(delta)).clamp(max=1.0)
-        with torch.no_grad():
-            found |= answer(delta).argmax(1) != target
+        delta = (delta * (ball / _length(delta)).clamp(max=1.0)).requires_grad_()
+        said = answer(delta)
+        found |= said.argmax(1) != target
+        if bool(found.all()):
+            break
     return found
 
 
