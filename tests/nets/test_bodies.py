@@ -159,7 +159,7 @@ def test_a_transformer_never_sees_what_is_not_kept(pretrained: PretrainedBody, k
     with torch.no_grad():
         want = pretrained.read(x, kept.float())
         for turn in range(4):
-            rows = SETS[kind]().train.x
+            rows = [list(row) for row in SETS[kind]().train.x]
             for i, row in enumerate(rows):
                 for j in range(len(row)):
                     new = others[(i + j + turn) % len(others)]

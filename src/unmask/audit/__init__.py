@@ -96,12 +96,14 @@ CHECKS: dict[str, Check] = {
         "lower",
         "How much of all that the quiet ones of the kept units tell, those that say little on their own, is told by "
         "which units they are: a few honest units in front do not hide a code.",
+        costly=True,
     ),
     "quiet-reading": Check(
         "quiet:quiet_reading",
         "smuggling",
         "higher",
         "How often judges trained on random masks find the answer in the values of the quiet units.",
+        costly=True,
     ),
     "mask-only": Check(
         "smuggling:mask_only",

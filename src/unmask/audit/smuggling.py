@@ -184,13 +184,14 @@ def random_mask_judges(case: Case) -> list[Judge]:
 
 
 def _started(case: Case, seed: int) -> nn.Module:
-    """A judge to be trained, which already knows what values mean, from random parts of the training rows.
+    """A judge to be trained. One for texts already knows their words, from random parts of the training texts.
 
-    Otherwise only the judge that sees an honest choice of telling units would learn what they mean, and the choice
+    Otherwise only the judge that sees an honest choice of telling words would learn what they mean, and the choice
     would be blamed for it.
     """
     net = judge_net(case.reader, len(case.data.classes), seed)
-    net.load_state_dict(random_mask_judges(case)[seed % SEEDS].net.state_dict())
+    if case.data.layout.is_text:
+        net.load_state_dict(random_mask_judges(case)[seed % SEEDS].net.state_dict())
     return net
 
 
