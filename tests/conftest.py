@@ -1,8 +1,9 @@
-"""What all tests share: one thread for each process, and the folder of real data."""
+"""What all tests share: one thread for each process, the folder of real data, audits in a moment."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,3 +21,19 @@ def data_folder() -> Path:
     if not Path(named).is_dir():
         pytest.skip(f"UNMASK_DATA names {named}, which is not a folder")
     return Path(named)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judges of one epoch, one of each kind: the numbers mean little, the way they take is the same."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    from unmask.audit import locked, smuggling
+
+    def bush(trees: int, random_state: int, n_jobs: int) -> RandomForestClassifier:
+        return RandomForestClassifier(5, random_state=random_state, n_jobs=n_jobs)
+
+    monkeypatch.setattr(smuggling, "RandomForestClassifier", bush)
+    monkeypatch.setattr(smuggling, "SEEDS", 1)
+    for module in (locked, smuggling):
+        monkeypatch.setattr(module, "RECIPE", replace(module.RECIPE, epochs=1))

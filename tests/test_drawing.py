@@ -76,6 +76,18 @@ def test_kept_words_are_marked_by_more_than_colour():
     assert "rgba(240,138,36,0.30)" in html
 
 
+def test_what_people_marked_is_framed_in_one_piece():
+    marked = replace(WORDS, marked=[True, True, False])
+    html = Drawing(marked).html
+    frames = re.findall(r'<span class="unmask-people"[^>]*>(.*?)</span>', html)
+    assert len(frames) == 1
+    assert re.sub("<[^>]+>", "", frames[0]) == "a dull"
+    assert "dashed" in html
+    assert "marked by people</div>" in html
+    assert "people" not in Drawing(WORDS).html
+    assert re.sub("<[^>]+>", "", html).startswith("explained class: negativea dull film")
+
+
 def test_table_lists_kept_columns_first_and_folds_the_rest():
     html = Drawing(TABLE).html
     kept, rest = html.split("<details")
@@ -146,6 +158,7 @@ def test_same_row_same_bytes():
         (replace(WORDS, scores=[1.0]), "3 units needs as many scores"),
         (replace(WORDS, kind="word"), "did you mean 'words'"),
         (replace(TABLE, owner=[0]), "4 columns or pixels"),
+        (replace(WORDS, marked=[True]), "as many marks of people"),
     ],
 )
 def test_rows_that_do_not_fit_are_refused(row: Row, words: str):

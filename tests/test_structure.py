@@ -98,11 +98,12 @@ def last_name(node: ast.expr) -> str:
 
 # --- imports point one way -------------------------------------------------------------------------------------------
 
-BASE = {"entries", "errors", "seeds", "drawing", "progress", "types", "devices", "writing"}
+BASE = {"entries", "errors", "seeds", "drawing", "heat", "pixels", "progress", "types", "devices", "writing"}
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
 BELOW_METHODS = BELOW_TRAINING | {"distances", "training", "judge", "task", "saving", "weighting"}
 METHOD_ROOMS = {"explainers", "attention", "rationales"}
-BELOW_API = BELOW_METHODS | METHOD_ROOMS | {"methods", "loading", "audit", "report", "study", "config"}
+ABOVE_METHODS = {"methods", "loading", "importance", "foreign", "audit", "report", "stored", "study", "config"}
+BELOW_API = BELOW_METHODS | METHOD_ROOMS | ABOVE_METHODS
 ALL = BELOW_API | {"api", "auto", "cli", "reproduce", "sweep", "unmask"}
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -122,9 +123,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rationales": BELOW_METHODS,
     "methods": BASE | METHOD_ROOMS,
     "loading": BELOW_METHODS | {"methods"},
+    "importance": BELOW_METHODS | {"methods"},
+    "foreign": BELOW_TRAINING,
     "audit": BELOW_METHODS,
-    "report": {"errors", "types", "drawing", "writing"},
+    "report": {"errors", "types", "drawing", "heat", "writing"},
     "study": BASE | {"data", "audit"},
+    "stored": BASE | {"audit"},
     "config": BELOW_METHODS,
     "auto": BELOW_API,
     "api": BELOW_API | {"auto"},
@@ -187,11 +191,12 @@ TABLES = {
     "METHODS": "explainers",
     "MODELS": "rationales",
     "CHECKS": "audit",
+    "FURTHER": "audit",
     "INSIDE": "audit",
     "DATASETS": "data",
     "REMOVALS": "masking",
 }
-ELSEWHERE = {"INSIDE": "audit/inside.py"}  # tables that are parts of another
+ELSEWHERE = {"INSIDE": "audit/inside.py", "FURTHER": "audit/further.py"}  # tables that are parts of another
 NAMES_NO_OBJECT = {"REMOVALS"}  # a removal is a name: its entry says what it does, not where it lives
 
 

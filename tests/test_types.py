@@ -169,3 +169,11 @@ def test_every_kind_can_be_shown(name: str) -> None:
     drawing = explanation(name).show(1)
     assert isinstance(drawing, Drawing)
     assert "class 1" in str(drawing)
+
+
+def test_a_notebook_shows_the_first_rows() -> None:
+    e = explanation("words")
+    html = e._repr_html_()
+    assert html.count("explained class") == 3
+    assert html.endswith(f"<p>{len(e)} rows in all</p>")
+    assert explanation("words", x=None)._repr_html_() == f"<p>{len(e)} rows in all</p>"

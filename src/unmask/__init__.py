@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from unmask.explainers.sequential import Sequential
     from unmask.explainers.smoothgrad import SmoothGrad
     from unmask.explainers.vibi import VIBI
+    from unmask.importance import global_importance
     from unmask.models import wrap
     from unmask.nets.bodies import Nets
     from unmask.rationales.a2r import A2R
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from unmask.rationales.rnp import RNP
     from unmask.rationales.three_player import ThreePlayer
     from unmask.report import Report, side_by_side
+    from unmask.stored import check, compare, read_report
     from unmask.study import export_study, score_study
     from unmask.training import Recipe
     from unmask.types import Dataset, Explanation
@@ -85,14 +87,18 @@ __all__ = [
     "UnmaskError",
     "WordAT",
     "audit",
+    "check",
+    "compare",
     "dataset",
     "explainer",
     "export_study",
     "fit",
+    "global_importance",
     "load",
     "load_explainer",
     "plant",
     "rationalize",
+    "read_report",
     "score_study",
     "side_by_side",
     "train_attention",
@@ -124,6 +130,7 @@ _HOMES = {
     "unmask.explainers.sequential": ("Sequential",),
     "unmask.explainers.smoothgrad": ("SmoothGrad",),
     "unmask.explainers.vibi": ("VIBI",),
+    "unmask.importance": ("global_importance",),
     "unmask.models": ("wrap",),
     "unmask.nets.bodies": ("Nets",),
     "unmask.rationales.a2r": ("A2R",),
@@ -134,6 +141,7 @@ _HOMES = {
     "unmask.rationales.rnp": ("RNP",),
     "unmask.rationales.three_player": ("ThreePlayer",),
     "unmask.report": ("Report", "side_by_side"),
+    "unmask.stored": ("check", "compare", "read_report"),
     "unmask.study": ("export_study", "score_study"),
     "unmask.training": ("Recipe",),
     "unmask.types": ("Dataset", "Explanation"),

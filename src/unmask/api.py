@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-import torch
 from torch import nn
 
 from unmask import nets, progress, seeds
 from unmask.audit import chosen
+from unmask.audit.price import cost
 from unmask.audit.subjects import Settings
-from unmask.audit.suite import cost, run
-from unmask.auto import choose, seeded
+from unmask.audit.suite import run
+from unmask.auto import choose
 from unmask.data.vectors import glove
 from unmask.errors import InputError, unknown
+from unmask.foreign import taken
 from unmask.loading import load as load_explainer
-from unmask.masking import check_removal, subsets
+from unmask.masking import check_removal
 from unmask.masking.controls import CONTROLS
 from unmask.methods import METHODS, MODELS, make
 from unmask.models import Wrapped, bind, wrap
+from unmask.nets import Vocabulary
 from unmask.nets.attention import Score, attention_net
+from unmask.nets.pretrained import tuned_layers
 from unmask.report import Report
+from unmask.task import seeded
 from unmask.training import Recipe, fit_classifier
 from unmask.types import Dataset, Explainer, Explanation
 
 __all__ = ["audit", "explainer", "fit", "load_explainer", "train_attention", "train_model"]
+
+QUICK = Recipe(epochs=12, batch=32, rate=1e-3, patience=4)  # of attention classifiers
+SLOW = Recipe(epochs=4, batch=32, rate=1e-4, patience=2)  # of those whose transformer is trained on
 
 
 def train_model(data: Dataset, *, recipe: Recipe | None = None, seed: int = 0, removal: str | None = None) -> Wrapped:
@@ -53,17 +60,21 @@ def train_attention(
 ) -> Wrapped:
     """An attention classifier of words, its epoch chosen on the validation split; `describe()` has its accuracy.
 
-    Encoders: pooling, rnn, gru, bilstm, rcnn, cnn, transformer; scores: additive, scaled-dot, uniform. With `vectors`
-    "glove" it starts from the vectors of GloVe, which stay as they are where `frozen`.
+    Encoders: pooling, rnn, gru, bilstm, rcnn, cnn, self-attention; scores: additive, scaled-dot, uniform. With
+    `vectors` "glove" it starts from the vectors of GloVe, which stay as they are where `frozen`. The encoder
+    "transformer" is the packaged MiniLM (extra hf), whose two upper layers learn; "transformer:tuned=0" to 6 says how
+    many do, "transformer:tuned=all" that its vectors do as well.
     """
     if data.kind != "words":
         raise InputError(f"attention classifiers read words, {data.name} holds rows of kind {data.kind}")
-    recipe = recipe or Recipe(epochs=12, batch=32, rate=1e-3, patience=4, seed=seed)
+    recipe = recipe or replace(SLOW if tuned_layers(encoder) else QUICK, seed=seed)
     reader, drawn = nets.read(data), seeds.derive(recipe.seed, "model")
-    table = glove(reader.vocabulary, drawn) if vectors == "glove" and reader.vocabulary is not None else None
+    known = reader.vocabulary if vectors == "glove" else None
+    table = glove(known, drawn) if isinstance(known, Vocabulary) else None
     net = attention_net(reader, len(data.classes), encoder, score=score, vectors=table, seed=drawn)
-    net.embedding.table.requires_grad_(not frozen)
-    train, held_out = ((reader.prepare(split.x), split.y) for split in (data.train, data.validation))
+    if frozen:
+        net.embedding.table.requires_grad_(False)
+    train, held_out = ((net.reader.prepare(split.x), split.y) for split in (data.train, data.validation))
     fit_classifier(net, train, held_out, recipe)
     return _described(net, data, f"{encoder} with {score} attention", None)
 
@@ -115,15 +126,19 @@ def audit(
     checks: str | Iterable[str] = "default",
     pool: int = 2000,
     resume: str | Path | None = None,
+    budget: float | None = None,
     say: Callable[[str], None] = progress.say,
 ) -> Report:
-    """Audit explanations of `model`: fitted explainers, names of methods, Explanations, or arrays of scores.
+    """Audit explanations of `model`: fitted explainers, names of methods, Explanations, or what was made elsewhere.
 
-    Arrays and Explanations are aligned to `data[split]`; arrays hold scores toward the predicted class and need `k`.
+    That is arrays and data frames of scores, what Captum returns, `shap.Explanation`, lists of LIME's explanations.
+    All are aligned to `data[split]`; arrays hold scores toward the predicted class, and what is not ours needs `k`.
     `n` rows are drawn; `say` hears the cost first (by default it is shown where progress is). `checks` are "default",
     "all" or names (see `unmask checks`); those a verdict needs are always run. Judges and fresh networks learn from
-    `pool` training rows at most. With `resume`, finished checks are kept in that file until the audit is complete.
+    `pool` training rows at most. With `resume`, finished checks are kept in that file until the audit is complete. With
+    a `budget` of seconds, checks that would not fit are left out, and `say` hears which.
     """
+    begun = time.perf_counter()
     names = chosen(checks)
     if removal is not None:
         check_removal(removal, data.kind)
@@ -132,10 +147,10 @@ def audit(
     size = _common_k(explanations, k, data, split)
     if n < 2:
         raise InputError(f"n is the number of rows to audit and must be at least 2, got {n}")
-    settings = Settings(k=size, split=split, n=n, removal=removal, seed=seed, checks=names, pool=pool)
+    settings = Settings(size, split, n, removal, seed, names, pool, budget, begun)
     say(cost(data, explanations, settings))
     given = {name: _resolve(name, thing, wrapped, data, settings) for name, thing in explanations.items()}
-    return Report(run(wrapped, data, given, settings, resume=None if resume is None else Path(resume)))
+    return Report(run(wrapped, data, given, settings, resume=None if resume is None else Path(resume), say=say))
 
 
 def _check_given(explanations: Mapping[str, Any], model: Wrapped) -> None:
@@ -176,23 +191,4 @@ def _resolve(name: str, thing: Any, model: Wrapped, data: Dataset, settings: Set
     asked = hasattr(thing, "explain") and hasattr(thing, "fit") and not isinstance(thing, type)
     if isinstance(thing, Explanation) or asked:
         return thing  # type: ignore[no-any-return]
-    return _from_scores(name, thing, model, data, settings)
-
-
-def _from_scores(name: str, scores: Any, model: Wrapped, data: Dataset, settings: Settings) -> Explanation:
-    split = data[settings.split]
-    try:
-        values = torch.as_tensor(scores if isinstance(scores, torch.Tensor) else np.array(scores, dtype=np.float32))
-        values = values.detach().float().cpu()
-    except (RuntimeError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{name!r} must be an explainer, an Explanation, a method's name or an array of scores"
-        ) from error
-    if values.shape != split.valid.shape:
-        want = tuple(split.valid.shape)
-        raise InputError(f"the scores {name!r} must have shape {want} (rows and units), got {tuple(values.shape)}")
-    if not bool(values[split.valid].isfinite().all()):
-        raise InputError(f"the scores {name!r} hold values that are not finite; replace them before the audit")
-    kept = subsets.topk(values, settings.k, split.valid)
-    origin = {"method": "given", "k": settings.k}
-    return Explanation(values.nan_to_num(), kept, split.valid, model(split.x).argmax(1), origin)
+    return taken(name, thing, model, data, settings.k, settings.split)

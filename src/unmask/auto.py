@@ -17,9 +17,10 @@ from unmask.audit.suite import run
 from unmask.errors import InputError, UnmaskError, unknown
 from unmask.methods import METHODS, make
 from unmask.models import Wrapped, bind
+from unmask.task import seeded
 from unmask.types import Dataset, Findings
 
-__all__ = ["CANDIDATES", "Comparison", "choose", "seeded"]
+__all__ = ["CANDIDATES", "Comparison", "choose"]
 
 CANDIDATES = ("integrated-gradients", "gradient-x-input", "mimic", "meed", "real-x")
 ROWS = 500  # validation rows on which they are compared
@@ -83,13 +84,6 @@ def _fitted(unfitted: Mapping[str, Any], model: Wrapped, data: Dataset, say: Cal
     if not fitted:
         raise faults[0]
     return fitted
-
-
-def seeded(explainer: Any, seed: int) -> Any:
-    """The same explainer with this seed, where it draws anything."""
-    if hasattr(explainer, "recipe"):
-        return replace(explainer, recipe=replace(explainer.recipe, seed=seed))
-    return replace(explainer, seed=seed) if hasattr(explainer, "seed") else explainer
 
 
 def _hurried(explainer: Any, data: Dataset) -> Any:

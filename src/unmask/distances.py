@@ -22,6 +22,8 @@ __all__ = [
     "kl",
     "kl_logits",
     "overlap",
+    "ranks",
+    "spearman",
     "tvd",
     "tvd_legacy",
     "two_way_kl_logits",
@@ -88,6 +90,34 @@ def overlap(a: Tensor, b: Tensor, k: int, valid: Tensor) -> Tensor:
     """(n,) share of the k heaviest words of `a` that are among those of `b`; of all words where a row has fewer."""
     both = subsets.topk(a, k, valid) & subsets.topk(b, k, valid)
     return both.sum(1) / subsets.counts(valid, k).clamp(min=1)
+
+
+def ranks(a: Tensor, valid: Tensor, dense: bool = False) -> Tensor:
+    """(n, d) ranks of the valid units from 1, the lowest; equals share their mean rank.
+
+    `dense`: equals share one rank and the next value has the next one, as OpenXAI counts. 0 where not valid.
+    """
+    value, order = a.double().masked_fill(~valid, torch.inf).sort(dim=1)
+    new = torch.ones_like(value, dtype=torch.bool)
+    new[:, 1:] = value[:, 1:] != value[:, :-1]
+    group = new.long().cumsum(1)  # (n, d), from 1
+    place = torch.arange(1.0, a.shape[1] + 1, dtype=torch.double, device=a.device).expand_as(value)
+    total, size = (torch.zeros_like(value).scatter_add_(1, group - 1, t) for t in (place, torch.ones_like(value)))
+    mean = (total / size.clamp(min=1)).gather(1, group - 1)
+    rank = torch.zeros_like(value).scatter_(1, order, group.double() if dense else mean)
+    return rank.masked_fill(~valid, 0.0)
+
+
+def spearman(a: Tensor, b: Tensor, valid: Tensor, dense: bool = False) -> Tensor:
+    """(n,) Pearson correlation of the ranks of the valid units; nan where one side has nothing but ties."""
+    there, size = valid.double(), valid.sum(1, keepdim=True).clamp(min=1)
+    centred = []
+    for t in (a, b):
+        rank = ranks(t, valid, dense)
+        centred.append((rank - rank.sum(1, keepdim=True) / size) * there)
+    both = (centred[0] * centred[1]).sum(1)
+    length = (centred[0].square().sum(1) * centred[1].square().sum(1)).sqrt()
+    return torch.where(length > 0, both / length, torch.nan).float()
 
 
 def conicity(states: Tensor, valid: Tensor) -> Tensor:

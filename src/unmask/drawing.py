@@ -1,20 +1,20 @@
 """One explained row, drawn for the terminal, a notebook or a page; no tensor in sight.
 
 Blue speaks for the explained class and orange against it, stronger for larger scores; what was kept is marked
-besides (brackets, bold, an outline), so that nothing hangs on colour alone.
+besides (brackets, bold, an outline), so that nothing hangs on colour alone. In texts, what people marked is framed.
 """
 
 from __future__ import annotations
 
 import base64
 import math
-import struct
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from unmask import pixels
 from unmask.errors import InputError, unknown
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ SHADES = " ░▒▓█"
 TERMINAL_PIXELS = 40  # two characters each, so that a drawing fits 80 columns
 PIXELATED = 'preserveAspectRatio="none" style="image-rendering:pixelated"'
 STYLES = {"plain": "", "head": "bold", "faint": "dim", "for": "bold blue", "against": "bold yellow"}
+
+FRAME = "outline:1.5px dashed currentColor;outline-offset:1px;border-radius:2px"  # of what people marked
 
 Pieces = Iterator[tuple[str, str]]  # text and one of STYLES
 
@@ -48,6 +50,7 @@ class Row:
     units: list[str] = field(default_factory=list)  # names of the units (tables, images)
     owner: list[int] = field(default_factory=list)  # unit of each column or pixel position
     shape: list[int] = field(default_factory=list)  # of one row: [columns] or [channels, height, width]
+    marked: list[bool] = field(default_factory=list)  # texts: units that people marked; empty where nobody did
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Drawing:
         row = self.row
         head = f'<div class="unmask-head" style="opacity:.8">explained class: <b>{escape(_clean(row.label))}</b></div>'
         body = {"table": _table_html, "image": _image_html}.get(row.kind, _text_html)(row)
-        return f'<div class="unmask-drawing" style="font-family:sans-serif">{head}{body}{_legend()}</div>'
+        return f'<div class="unmask-drawing" style="font-family:sans-serif">{head}{body}{_legend(row.marked)}</div>'
 
     def _repr_html_(self) -> str:
         return self.html
@@ -86,6 +89,8 @@ def _check(row: Row) -> None:
     if not units == len(row.scores) == len(row.kept):
         got = f"{len(row.scores)} scores and {len(row.kept)} marks of what is kept"
         raise InputError(f"a row of {units} units needs as many scores and marks, got {got}")
+    if len(row.marked) not in (0, units):
+        raise InputError(f"a row of {units} units needs as many marks of people, or none, got {len(row.marked)}")
     positions = math.prod(row.shape[1:]) if row.kind == "image" else len(row.values)
     if row.kind in ("table", "image") and len(row.owner) != positions:
         raise InputError(f"each of the {positions} columns or pixels needs its unit in `owner`, got {len(row.owner)}")
@@ -187,17 +192,26 @@ def _cell(greys: list[float | None], kept: list[float]) -> tuple[str, str]:
     return shade + ("+" if strongest >= 0 else "-"), _tone(strongest)
 
 
-def _legend() -> str:
+def _legend(marked: list[bool]) -> str:
     swatch = '<span style="background:rgba({},.6);padding:0 .8em;border-radius:3px;margin:0 .3em 0 .8em"></span>{}'
     parts = swatch.format(_hue(1), "for the class") + swatch.format(_hue(-1), "against it")
+    if any(marked):
+        parts += f'<span style="{FRAME};padding:0 .7em;margin:0 .3em 0 .8em"></span>marked by people'
     return f'<div class="unmask-legend" style="font-size:.8em;opacity:.8">kept: marked strongly{parts}</div>'
 
 
 def _text_html(row: Row) -> str:
+    """Neighbours that people marked share one frame."""
     units = zip(row.values, _strengths(row), row.kept, row.scores, strict=True)
     spans = [_mark(escape(_clean(u)), s, _score(v) if kept else None) for u, s, kept, v in units]
     gap = "<br>" if row.kind == "sentences" else " "
-    return f'<div style="line-height:1.9;overflow-wrap:anywhere">{gap.join(spans)}</div>'
+    runs = groupby(zip(spans, row.marked or [False] * len(spans), strict=True), key=lambda pair: pair[1])
+    parts = [_framed(gap.join(span for span, _ in run), framed) for framed, run in runs]
+    return f'<div style="line-height:1.9;overflow-wrap:anywhere">{gap.join(parts)}</div>'
+
+
+def _framed(text: str, framed: bool) -> str:
+    return f'<span class="unmask-people" style="{FRAME}" title="marked by people">{text}</span>' if framed else text
 
 
 def _mark(text: str, strength: float, score: str | None) -> str:
@@ -240,7 +254,7 @@ def _bar(strength: float) -> str:
 
 def _image_html(row: Row) -> str:
     _, height, width = row.shape
-    picture = base64.b64encode(_png(_tinted(row), width, height)).decode()
+    picture = base64.b64encode(pixels.png(_tinted(row), width, height)).decode()
     base = f'<image href="data:image/png;base64,{picture}" width="{width}" height="{height}" {PIXELATED}/>'
     lines = _outline(row, True) + _outline(row, False)
     kept = f"{sum(row.kept)} of {len(row.kept)} units kept, class {escape(_clean(row.label))}"
@@ -280,21 +294,7 @@ def _outline(row: Row, positive: bool) -> str:
     width = row.shape[2]
     chosen = [kept and (s >= 0) == positive for kept, s in zip(row.kept, _strengths(row), strict=True)]
     inside = {(p % width, p // width) for p, unit in enumerate(row.owner) if chosen[unit]}
-    path = "".join(_sides(x, y, inside) for x, y in sorted(inside))
+    path = pixels.border(inside)
     colour = _hue(1 if positive else -1)
     style = f'fill="none" stroke="rgb({colour})" stroke-width="2.5" vector-effect="non-scaling-stroke"'
     return f'<path d="{path}" {style}/>' if path else ""
-
-
-def _sides(x: int, y: int, inside: set[tuple[int, int]]) -> str:
-    around = {(x, y - 1): f"M{x} {y}h1", (x, y + 1): f"M{x} {y + 1}h1"}
-    around |= {(x - 1, y): f"M{x} {y}v1", (x + 1, y): f"M{x + 1} {y}v1"}
-    return "".join(side for neighbour, side in around.items() if neighbour not in inside)
-
-
-def _png(rgb: bytes, width: int, height: int) -> bytes:
-    lines = b"".join(b"\0" + rgb[3 * width * y : 3 * width * (y + 1)] for y in range(height))
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
-    chunks = (struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in parts)
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)

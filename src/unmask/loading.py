@@ -17,6 +17,7 @@ from unmask.methods import METHODS, MODELS, make
 from unmask.models import Wrapped, bind, wrap
 from unmask.nets import Reader, Vocabulary
 from unmask.nets.bodies import Nets
+from unmask.nets.pieces import Pieces
 from unmask.saving import FORMAT, KEYS, parts_of
 from unmask.task import Task, settings_of
 from unmask.training import Recipe
@@ -76,7 +77,8 @@ def _check(facts: Any, folder: Path) -> None:
 def _task(facts: dict[str, Any], tensors: dict[str, Tensor], model: Any) -> Task:
     kind, *rest = (facts["layout"][key] for key in ("kind", "shape", "owner", "units"))
     layout = Layout(kind, *(tuple(part) for part in rest))
-    vocabulary = None if facts["vocabulary"] is None else Vocabulary(tuple(facts["vocabulary"]))
+    words = facts["vocabulary"]  # None: no texts; a name: the sub-words of that package
+    vocabulary = Vocabulary(tuple(words)) if isinstance(words, list) else Pieces() if words else None
     reader = Reader(layout, tensors["task.centre"], tensors["task.scale"], vocabulary)
     classes = tuple(facts["classes"])
     wrapped = None if model is None else _model(model, layout, classes)

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from unmask.errors import NotFittedError
 from unmask.masking.removals import FixedFill
+from unmask.nets import Vocabulary
+from unmask.nets.pieces import PACKAGE
 from unmask.task import Task, settings_of
 from unmask.types import Removal
 from unmask.writing import new_folder
@@ -33,7 +35,7 @@ def save(explainer: Any, path: str | Path) -> None:
         "settings": settings_of(explainer),
         "classes": list(task.classes),
         "layout": {"kind": layout.kind, "shape": layout.shape, "owner": layout.owner, "units": layout.units},
-        "vocabulary": None if vocabulary is None else list(vocabulary.words),
+        "vocabulary": list(vocabulary.words) if isinstance(vocabulary, Vocabulary) else vocabulary and PACKAGE,
         "removal": _removal_facts(task.removal),
         "readings": getattr(explainer, "readings_", {}),
     }

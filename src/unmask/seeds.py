@@ -26,5 +26,8 @@ def derive(seed: int, *labels: str | int) -> int:
 def seeded(seed: int) -> Iterator[None]:
     """Inside, torch's global generator (initialisers, dropout) starts from `seed`; afterwards it is as before."""
     with torch.random.fork_rng():
-        torch.manual_seed(seed)
+        if torch.cuda.is_available() or torch.backends.mps.is_available():
+            torch.manual_seed(seed)
+        else:  # the same for the CPU; for devices that are not there torch.manual_seed writes down the whole call stack
+            torch.default_generator.manual_seed(seed)
         yield

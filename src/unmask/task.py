@@ -17,7 +17,7 @@ from unmask.models import Wrapped, bind
 from unmask.nets import Reader, read
 from unmask.types import Dataset, Explanation, Inputs, Removal
 
-__all__ = ["Task", "as_inputs", "begin", "clone", "explained", "settings_of", "targets", "turned"]
+__all__ = ["Task", "as_inputs", "begin", "clone", "explained", "seeded", "settings_of", "targets", "turned"]
 
 T = TypeVar("T")
 
@@ -153,3 +153,10 @@ def settings_of(explainer: Any) -> dict[str, Any]:
 def clone(explainer: T) -> T:
     """An unfitted copy with the same settings."""
     return replace(explainer)  # type: ignore[type-var]
+
+
+def seeded(explainer: Any, seed: int) -> Any:
+    """The same explainer with this seed, where it draws anything."""
+    if hasattr(explainer, "recipe"):
+        return replace(explainer, recipe=replace(explainer.recipe, seed=seed))
+    return replace(explainer, seed=seed) if hasattr(explainer, "seed") else explainer

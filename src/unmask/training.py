@@ -138,7 +138,11 @@ class _Best:
             module.eval()
 
     def _copy(self) -> dict[str, Any]:
-        return {name: deepcopy(module.state_dict()) for name, module in self.modules.items()}
+        states = {name: module.state_dict() for name, module in self.modules.items()}
+        return {
+            name: {k: v.clone() if isinstance(v, Tensor) else deepcopy(v) for k, v in state.items()}
+            for name, state in states.items()
+        }
 
     def offer(self, history: History, score: Score | None) -> str:
         """Take the present state if it is the best; without a score the last epoch is. What the score has to say."""
@@ -237,16 +241,15 @@ def _turn(name: str, players: Mapping[str, tuple[nn.Module, Loss]]) -> Iterator[
 
 
 def _step(name: str, module: nn.Module, stepper: torch.optim.Optimizer, value: Tensor, epoch: int) -> float:
-    if not bool(value.isfinite()):
-        raise TrainingError(
-            f"the loss of {name!r} became {value.item()} in epoch {epoch + 1}; lower the rate or check x"
-        )
+    loss = value.item()
+    if not math.isfinite(loss):
+        raise TrainingError(f"the loss of {name!r} became {loss} in epoch {epoch + 1}; lower the rate or check x")
     parameters = [p for p in module.parameters() if p.requires_grad]
     for p, grad in zip(parameters, torch.autograd.grad(value, parameters, allow_unused=True), strict=True):
         p.grad = grad
     stepper.step()
     stepper.zero_grad()
-    return value.item()
+    return loss
 
 
 def _device(modules: Mapping[str, nn.Module]) -> torch.device:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from unmask import drawing
 from unmask.errors import InputError
+from unmask.heat import Heat
 
 if TYPE_CHECKING:
     import pandas
@@ -37,9 +38,7 @@ __all__ = [
 
 Kind = Literal["table", "image", "words", "sentences"]
 Better = Literal["higher", "lower", "none"]
-Inputs = Any
-"""Rows of one kind: float32 tensor (n, columns) or (n, channels, height, width); list[list[str]] for words;
-list[list[list[str]]] for sentences."""
+Inputs = Any  # rows: float32 (n, columns) or (n, channels, height, width); list[list[str]], one deeper for sentences
 
 
 def rows_of(x: Inputs, index: Tensor | slice) -> Inputs:
@@ -183,13 +182,9 @@ class Removal(Protocol):
 
 @dataclass(frozen=True)
 class Explanation:
-    """What an explainer says of some rows.
+    """What an explainer says of some rows; `x`, `layout` and `classes` are there for drawing."""
 
-    `scores` are signed toward `target`, higher = used more; `kept` marks the selected units. `x`, `layout` and
-    `classes` are there for drawing.
-    """
-
-    scores: Tensor  # (n, d) float
+    scores: Tensor  # (n, d) float, signed toward `target`, higher = used more
     kept: Tensor  # (n, d) bool, True = selected
     valid: Tensor  # (n, d) bool, False = padding
     target: Tensor  # (n,) long, the class being explained
@@ -216,10 +211,10 @@ class Explanation:
         if self.x is None or self.layout is None:
             raise InputError("this explanation does not hold its inputs, so it cannot be drawn; use explainer.explain")
         x, layout, target = self.x[i], self.layout, int(self.target[i])
-        live = self.valid[i]
+        live, values = self.valid[i], x.flatten().tolist() if isinstance(x, Tensor) else x
         return drawing.Row(
             kind=layout.kind,
-            values=[" ".join(s) for s in x] if layout.kind == "sentences" else _plain(x),
+            values=[" ".join(v) if layout.kind == "sentences" else v for v in values],
             scores=self.scores[i][live].tolist(),
             kept=self.kept[i][live].tolist(),
             label=str(self.classes[target]) if self.classes else str(target),
@@ -232,9 +227,10 @@ class Explanation:
         """Row `i` drawn: print it in a terminal, leave it last in a notebook cell, or take `.html`."""
         return drawing.Drawing(self.row(i))
 
-
-def _plain(x: Any) -> list[Any]:
-    return x.flatten().tolist() if isinstance(x, Tensor) else list(x)
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook; without its inputs it cannot be drawn, and only counts them."""
+        drawn = range(0 if self.x is None or self.layout is None else min(3, len(self)))
+        return "".join(self.show(i).html for i in drawn) + f"<p>{len(self)} rows in all</p>"
 
 
 @runtime_checkable
@@ -264,6 +260,7 @@ class Result:
     seconds: float
     at: float | None = None  # the point of a curve
     note: str = ""
+    values: tuple[float, ...] = ()  # one for each row, whose mean is the value: for comparing reports
 
 
 @dataclass(frozen=True)
@@ -295,6 +292,9 @@ class Findings:
     verdicts: tuple[Verdict, ...]
     controls: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
+    heats: tuple[Heat, ...] = ()  # of a model with attention
     settings: Mapping[str, Any] = field(default_factory=dict)  # k, n, split, seed, removal, versions, thresholds
     questions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # question -> its checks, in order
     definitions: Mapping[str, str] = field(default_factory=dict)  # check -> one sentence
+    places: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # who -> place in texts -> share there
+    learning: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)  # by epoch

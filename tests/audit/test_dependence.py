@@ -182,3 +182,48 @@ def test_what_cannot_be_done_is_said():
     failed = dependence.randomized_model(case, replace(asked(case, Fixed()), explainer=Stubborn()))
     assert bool(failed.values.isnan().all())
     assert failed.note == "could not be fitted again: no luck"
+
+
+def test_layers_come_from_the_output_to_the_input_in_a_few_groups(monkeypatch):
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8)), nn.Linear(8, 2))
+    assert dependence.layers(net) == [["3"], ["2.1"], ["2.0"], ["0"]]
+    monkeypatch.setattr(dependence, "GROUPS", 2)
+    assert dependence.layers(net) == [["3", "2.1"], ["2.0", "0"]]
+
+
+def test_a_cascade_draws_more_and_more_anew_and_alone_only_one():
+    case = small_case(wide(), model=network(), k=K)
+    own = case.model.module.state_dict()
+    cascade, alone = (dict(dependence._by_layers(case, cumulative=c)) for c in (True, False))
+    assert list(cascade) == list(alone) == [0.5, 1.0]
+
+    def changed(model):
+        return {key.partition(".")[0] for key, v in model.module.state_dict().items() if not torch.equal(v, own[key])}
+
+    assert [changed(m) for m in cascade.values()] == [{"2"}, {"2", "0"}]
+    assert [changed(m) for m in alone.values()] == [{"2"}, {"0"}]
+
+
+def test_curves_over_layers_what_looks_falls_what_does_not_stays():
+    case = small_case(wide(), model=network(), k=K)
+    gradient = asked(case, api.explainer("gradient", K, removal="zero"))
+    found = dependence.cascading(case, gradient)
+    assert torch.equal(found.values, found.curve[1.0])
+    assert mean(found) < 0.5
+    single = dependence.independent(case, gradient)
+    assert_close(single.values, torch.stack(list(single.curve.values())).mean(0))
+    fixed = asked(case, Fixed())
+    assert bool((dependence.cascading(case, fixed).values == 1.0).all())
+    chance = control(case, "random", K)
+    assert mean(dependence.cascading(case, chance)) == pytest.approx(K / D, abs=0.08)
+    # the last layer alone: two classes answer by the same units, whatever its weights are, more than by chance
+    assert float(single.curve[0.5].mean()) > float(single.curve[1.0].mean())
+
+
+def test_layers_of_what_is_no_network_cannot_be_drawn_anew():
+    plain = small_case(table(300))
+    it = Subject("it", subject(plain, plain.valid).explanation, explainer=Fixed())
+    assert dependence.cascading(plain, it).note == "the weights of this model cannot be drawn anew"
+    case = small_case(wide(), model=network(), k=K)
+    ready = dependence.independent(case, subject(case, case.valid))
+    assert ready.note == "came ready-made: it cannot be fitted again"

@@ -23,6 +23,12 @@ pytestmark = pytest.mark.slow  # many small fits
 OWN, DEFAULT = "a copy of the model's network, weights drawn anew", "the default network for such data"
 
 
+@pytest.fixture
+def brisk(monkeypatch):
+    """Larger steps, fewer of them: enough for what is this easy to learn. The other tests train as the package does."""
+    monkeypatch.setattr(fresh, "RECIPE", replace(fresh.RECIPE, epochs=8, rate=1e-2, patience=3))
+
+
 def first_column(outputs="logits"):
     """A linear network that looks at column 0 alone."""
     layer = nn.Linear(6, 2)
@@ -138,7 +144,7 @@ def test_a_label_code_is_enough_for_a_fresh_network_though_not_for_the_model():
     assert abs(float(model) - 0.5) < 0.12
 
 
-def test_values_are_answers_row_by_row():
+def test_values_are_answers_row_by_row(brisk):
     case = small_case(table(300), model=first_column(), k=1)
     found = fresh.fs_a(case, everywhere(case, column_0)).values
     assert set(found.tolist()) <= {0.0, 1.0}
@@ -156,7 +162,7 @@ def test_removals_that_draw_show_one_version_each_time():
 
 
 @pytest.mark.slow
-def test_ready_made_explanations_are_cross_fitted_with_the_spare_rows():
+def test_ready_made_explanations_are_cross_fitted_with_the_spare_rows(brisk):
     case = small_case(table(900), model=first_column(), k=1)
     more = case.pools["validation"].split
     kept = column_0(None, None, more.valid)
@@ -191,7 +197,7 @@ def says(lines):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "removal"), [("words", "pad"), ("words", "delete"), ("sentences", "delete")])
-def test_texts_of_any_length(kind, removal):
+def test_texts_of_any_length(kind, removal, brisk):
     data = planted(kind, 600)
     case = replace(small_case(data, removal, k=1, model=wrap(says, takes="text")), removal=make_removal(removal, data))
     honest = everywhere(case, telling)
@@ -220,7 +226,7 @@ def tokenizer(rows):
     return torch.tensor([[known[word] for word in row] + [7] * (longest - len(row)) for row in rows])
 
 
-def test_a_users_tokenizer_feeds_the_copy_too():
+def test_a_users_tokenizer_feeds_the_copy_too(brisk):
     data = planted("words", 300)
     net = Bag()
     with torch.no_grad():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -102,10 +102,25 @@ def test_first_units_are_counted() -> None:
     assert "100% of the rationales begin at unit 1" in locked._places(case.subjects[0])
 
 
+def test_the_gap_is_between_the_soft_side_and_the_units_kept() -> None:
+    case = case_of(Rationale("words", poor=True))
+    it = case.subjects[0]
+    assert "hard alone" in locked.hard_soft_gap(case, it).note
+
+    led = Rationale("words", poor=True)
+    led.softly = lambda x: torch.nn.functional.one_hot(case.labels, 2).float()
+    found = locked.hard_soft_gap(case, replace(it, explainer=led))
+    right = (led.told(case.x, it.kept).argmax(1) == case.labels).float()
+    assert torch.equal(found.values, 1 - right)
+    assert 0 < float(right.mean()) < 1
+    assert "right in 100% softly" in found.note
+    assert "no labels" in locked.hard_soft_gap(replace(case, labels=None), it).note
+
+
 def test_others_have_no_lock() -> None:
     case = case_of(Rationale("table"))
     control = next(s for s in case.subjects if s.name == "first-k")
-    for check in (locked.exclusion, locked.interlocking):
+    for check in (locked.exclusion, locked.hard_soft_gap, locked.interlocking):
         found = check(case, control)
         assert bool(found.values.isnan().all())
         assert "tells from a rationale" in found.note

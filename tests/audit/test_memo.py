@@ -41,3 +41,11 @@ def test_without_a_path_nothing_is_written(tmp_path):
     memo.put("key", Values(torch.ones(2)), 0.0)
     memo.clear()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_parts_and_curves_are_found_again(tmp_path):
+    parts, curve = {"explanation=it": torch.rand(3)}, {0.1: torch.rand(3), 1.0: torch.rand(3)}
+    Memo(tmp_path / "memo").put("key", Values(torch.ones(3), parts=parts, curve=curve), 0.0)
+    found, _ = Memo(tmp_path / "memo").get("key")
+    assert {name: v.tolist() for name, v in found.parts.items()} == {name: v.tolist() for name, v in parts.items()}
+    assert {at: v.tolist() for at, v in found.curve.items()} == {at: v.tolist() for at, v in curve.items()}

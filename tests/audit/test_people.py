@@ -10,7 +10,7 @@ import torch
 from sklearn import metrics
 
 from audit.cases import planted, small_case, subject
-from unmask.audit import people
+from unmask.audit import function_of, people
 from unmask.models import wrap
 from unmask.seeds import generator
 
@@ -77,11 +77,12 @@ def case():
     return replace(made, relevant=(torch.rand(made.valid.shape, generator=generator(3)) < 0.4) & made.valid)
 
 
-def test_micro_f1_is_over_all_units(case) -> None:
+def test_micro_values_are_scikit_learns_over_all_units(case) -> None:
     kept = (torch.rand(case.valid.shape, generator=generator(4)) < 0.5) & case.valid
-    found = people.human_f1_micro(case, subject(case, kept))
-    want = metrics.f1_score(case.relevant[case.valid], kept[case.valid])
-    assert float(found.values.mean() / found.over.mean()) == pytest.approx(want, abs=1e-6)
+    want = metrics.precision_recall_fscore_support(case.relevant[case.valid], kept[case.valid], average="binary")
+    for name, value in zip(("human-precision-micro", "human-recall-micro", "human-f1-micro"), want, strict=False):
+        found = function_of(name)(case, subject(case, kept))
+        assert float(found.values.mean() / found.over.mean()) == pytest.approx(value, abs=1e-6)
 
 
 def test_checks_are_their_functions(case) -> None:
@@ -107,5 +108,6 @@ def test_sentences_count_by_their_words() -> None:
 
 def test_where_nobody_marked_anything_there_is_no_value(case) -> None:
     bare = replace(case, relevant=None)
-    for check in (people.human_f1, people.human_f1_micro, people.human_iou, people.human_auprc):
+    micro = (people.human_precision_micro, people.human_recall_micro, people.human_f1_micro)
+    for check in (people.human_f1, *micro, people.human_iou, people.human_auprc):
         assert bool(check(bare, subject(bare, bare.valid)).values.isnan().all())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor, nn
 
 from audit.cases import planted, small_case, subject
 from unmask import nets, seeds
-from unmask.audit import sensitivity
+from unmask.audit import looking, sensitivity
 from unmask.audit.case import Case, Subject
 from unmask.audit.sensitivity import least, turned
 from unmask.audit.subjects import Settings, assemble
@@ -93,3 +95,73 @@ def test_columns_have_none() -> None:
     found = sensitivity.sensitivity(case, subject(case, case.valid))
     assert found.values.isnan().all()
     assert "words" in found.note
+
+
+class Spelled:
+    """Scores each word by its length, or by its place, or, `flighty`, by how the row is spelled."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+        self.seen: list[list[list[str]]] = []
+
+    def fit(self, model, data):
+        return self
+
+    def clone(self):
+        return self
+
+    def explain(self, x, target=None):
+        self.seen.append(x)
+        width = max(map(len, x))
+        scores = torch.zeros(len(x), width)
+        for i, row in enumerate(x):
+            for j in range(len(row)):
+                turned = self.how == "flighty" and len("".join(row)) % 2
+                scores[i, j] = -j if turned else j
+        valid = torch.arange(width) < torch.tensor([len(row) for row in x])[:, None]
+        return Explanation(scores, valid, valid, target)
+
+
+@pytest.fixture
+def alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the lexicon: any word may stand for any other."""
+    monkeypatch.setattr(looking, "alike", lambda a, b: torch.ones(len(a), len(b), dtype=torch.bool))
+
+
+def spelled(case: Case, how: str) -> Subject:
+    explainer = Spelled(how)
+    return Subject("it", explainer.explain(case.x, case.target), explainer=explainer)
+
+
+def test_stability_is_the_worst_rank_correlation_over_swaps_that_leave_the_answer(words: Case, alike: None) -> None:
+    case = replace(words, memory={})
+    assert case.model.module is not None
+    it = spelled(case, "flighty")
+    found = sensitivity.stability(case, it)
+    expected = torch.full((len(case.target),), torch.inf)
+    for x in it.explainer.seen[1:]:
+        said = case.model(x)
+        same = (said.argmax(1) == case.target) & ((said - case.full).abs().sum(1) / 2 <= 0.05)
+        for i, row in enumerate(x):
+            changed = [a != b for a, b in zip(row, case.x[i], strict=True)]
+            assert sum(changed) <= 1
+            odd = (len("".join(row)) - len("".join(case.x[i]))) % 2
+            if bool(same[i]) and any(changed):
+                expected[i] = min(float(expected[i]), -1.0 if odd else 1.0)
+    there = ~expected.isinf()
+    assert there.any()
+    torch.testing.assert_close(found.values[there], expected[there])
+    assert bool(found.values[~there].isnan().all())
+    assert f"{int((~there).sum())} without a synonym" in found.note
+
+
+def test_scores_that_do_not_look_at_words_are_stable(words: Case, alike: None) -> None:
+    case = replace(words, memory={})
+    found = sensitivity.stability(case, spelled(case, "place")).values
+    torch.testing.assert_close(found[~found.isnan()], torch.ones(int((~found.isnan()).sum())))
+
+
+def test_stability_needs_words_and_somebody_to_ask(words: Case) -> None:
+    case = small_case()
+    assert "words" in sensitivity.stability(case, subject(case, case.valid)).note
+    assert "ready-made" in sensitivity.stability(words, marked(words, first=True)).note

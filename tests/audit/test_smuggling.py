@@ -76,7 +76,8 @@ def strongest(x, target, valid, rng):
 
 
 @pytest.mark.slow
-def test_a_position_code_is_all_gain_and_the_values_tell_nothing():
+def test_a_position_code_is_all_gain_and_the_values_tell_nothing(monkeypatch):
+    monkeypatch.setattr(smuggling, "SEEDS", 3)  # where there is nothing to read, the side one judge falls on is luck
     case = small_case(table(600), k=1)
     liar = everywhere(case, noise_code)
     case = replace(case, subjects=(liar, everywhere(case, at_random, "random")))

@@ -7,7 +7,7 @@ import torch
 from scipy import stats
 
 from unmask import seeds
-from unmask.audit.statistics import Bootstrap, balanced, holm
+from unmask.audit.statistics import Bootstrap, balanced, by_row, holm
 
 
 def test_the_interval_of_a_mean_agrees_with_the_normal_one():
@@ -65,3 +65,13 @@ def test_balanced_weights_give_each_class_the_same_say():
 def test_holm_by_hand():
     assert holm({"a": 0.01, "b": 0.04, "c": 0.03}) == pytest.approx({"a": 0.03, "c": 0.06, "b": 0.06})
     assert holm({"a": 0.9, "b": 0.8}) == {"b": 1.0, "a": 1.0}
+
+
+def test_one_number_for_each_row_whose_mean_is_the_value():
+    values, over = torch.rand(40, generator=seeds.generator(0)), 1 + torch.rand(40, generator=seeds.generator(1))
+    assert by_row(values) == pytest.approx(values.tolist())
+    ratio = by_row(values, over)
+    assert sum(ratio) / 40 == pytest.approx(float(values.mean() / over.mean()))
+    spread = torch.tensor(ratio).std() / 40**0.5  # the delta method against the bootstrap
+    _, low, high = Bootstrap(40, 0).interval(values, over)
+    assert float(spread) == pytest.approx((high - low) / 3.92, rel=0.1)

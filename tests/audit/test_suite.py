@@ -15,8 +15,11 @@ from unmask.audit import (
     QUESTIONS,
     chosen,
     dependence,
+    fragility,
     fresh,
     function_of,
+    roar,
+    sensitivity,
     smuggling,
     stability,
     suite,
@@ -107,6 +110,24 @@ def test_the_findings_carry_what_the_report_needs(findings):
     assert {e.explanation for e in findings.examples} == {v.explanation for v in findings.verdicts}
 
 
+def test_curves_carry_their_points_and_pairs_their_partner(findings):
+    own = [row for row in findings.rows if row.explanation == "occlusion"]
+    points = [row for row in own if row.check == "insertion" and row.at is not None]
+    chance = {row.at: row.value for row in findings.rows if row.explanation == "random" and row.check == "insertion"}
+    assert [row.at for row in points] == [i / 10 for i in range(11)]
+    assert all(row.null == chance[row.at] for row in points)
+    assert all(row.passed is None and row.seconds == 0.0 for row in points)
+    pair = next(row for row in own if row.check == "feature-agreement@explanation=cheater")
+    other = next(
+        row
+        for row in findings.rows
+        if (row.explanation, row.check) == ("cheater", "feature-agreement@explanation=occlusion")
+    )
+    assert pair.value == other.value
+    assert Report(findings).agreement["feature-agreement"].loc["occlusion", "cheater"] == pair.value
+    assert Report(findings).to_json()["agreement"]["feature-agreement"]["occlusion"]["cheater"] == pair.value
+
+
 @pytest.mark.slow
 def test_a_different_number_in_each_row_gets_a_control_with_the_same_numbers(findings):
     split = DATA.test
@@ -178,23 +199,6 @@ def test_random_explanations_are_rejected_as_often_as_the_family_wise_error_says
     assert p["fs-m"]["random"] == 1.0
 
 
-def test_the_cost_counts_what_will_be_run():
-    def said(checks, given=None, data=DATA):
-        return suite.cost(
-            data, given or {"o": "occlusion", "mine": torch.zeros(3)}, Settings(k=2, checks=chosen(checks))
-        )
-
-    assert "fresh" not in said("default")
-    assert said("default").endswith("36 judges trained")
-    assert said([]).endswith("33 judges trained")  # without eval-x
-    assert said(["fs-a"]).endswith("at least 5 fresh networks trained")
-    assert "at least 10 fresh networks trained" in said(["fs-a", "fu-a"])
-    assert said("sen").endswith(f"{stability.DRAWS * 120:,} moved rows explained")  # scores alone cannot be moved
-    assert said("all", data=planted("words")).count("moved") == 0
-    assert said("randomized-model").endswith(f"{dependence.REFITS} explainers fitted again")
-    assert "a copy of the model trained on shuffled labels" in said("permuted-labels")
-
-
 @pytest.fixture
 def hasty(monkeypatch):
     """Everything trained for moments: the numbers mean little, the way they take is the same."""
@@ -207,7 +211,14 @@ def hasty(monkeypatch):
     monkeypatch.setattr(fresh, "RECIPE", replace(fresh.RECIPE, epochs=1))
     monkeypatch.setattr(dependence, "ROUNDS", 1)
     monkeypatch.setattr(dependence, "REFITS", 1)
+    monkeypatch.setattr(dependence, "GROUPS", 1)
     monkeypatch.setattr(stability, "DRAWS", 2)
+    monkeypatch.setattr(stability, "REFITS", 1)
+    monkeypatch.setattr(roar, "SHARES", (0.5,))
+    monkeypatch.setattr(fragility, "TRIES", 1)
+    monkeypatch.setattr(fragility, "STEPS", 1)
+    monkeypatch.setattr(sensitivity, "STEPS", 2)
+    monkeypatch.setattr(sensitivity, "HALVINGS", 1)
 
 
 @pytest.mark.parametrize("kind", ["table", *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])])
@@ -228,6 +239,7 @@ def test_every_check_runs_on_every_kind(kind, framework, hasty):
             row = values[explanation, name]
             assert row.note if math.isnan(row.value) else row.n > 0, row
     arrays = kind in ("table", "image")
+    assert math.isfinite(values["occlusion", "sensitivity"].value) == (kind == "words" and framework == "torch")
     assert math.isfinite(values["occlusion", "sen"].value) == arrays
     assert math.isfinite(values["occlusion", "randomized-model"].value) == (framework == "torch")
     assert math.isfinite(values["occlusion", "fs-a"].value)

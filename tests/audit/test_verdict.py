@@ -4,7 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from unmask.audit.verdict import HIDES, SHARE_LIMIT, SURVIVES, Evidence, decide, hides, leaks, survives
+from unmask.audit.verdict import (
+    EVIDENCE,
+    HIDES,
+    SHARE_LIMIT,
+    STEADINESS,
+    STEADY,
+    SURVIVES,
+    Evidence,
+    decide,
+    hides,
+    leaks,
+    shifts,
+    survives,
+)
 
 GOOD = Evidence(
     name="it",
@@ -40,7 +53,25 @@ NAN = float("nan")
         ({"elsewhere": (0.1, -0.01, 0.2)}, "trust"),  # it may be chance
         ({"elsewhere": (0.02, 0.01, 0.2)}, "trust"),  # two predictors differ by as much
         ({"elsewhere": (-0.1, -0.2, 0.2)}, "trust"),
+        ({"elsewhere": (-0.1, -0.2, 0.0)}, "care"),  # the fresh predictor learned nothing
+        ({"elsewhere": (0.0, -0.1, 0.0)}, "trust"),  # any unit will do
+        ({"cascaded": (1.0, 1.0, 0.1)}, "reject"),
+        ({"cascaded": (0.2, 0.1, 0.1)}, "trust"),
+        ({"randomized": (0.2, 0.1, 0.1), "cascaded": (1.0, 1.0, 0.1)}, "reject"),
+        ({"seeds": (0.3, 0.35, 0.1)}, "care"),
+        ({"seeds": (0.9, 0.95, 0.1)}, "trust"),
+        ({"seeds": (0.5, 0.6, 0.1)}, "trust"),  # the bound is on the good side
+        ({"nearby": (0.3, 0.35, 0.1)}, "care"),
+        ({"removals": (0.3, 0.35, 0.1)}, "care"),
+        ({"removals": (0.3, 0.35, 0.1), "cascaded": (1.0, 1.0, 0.1)}, "reject"),
+        ({"removals": (1.0, 1.0, 1.0)}, "trust"),  # all units are kept
         ({"sealed": (1.0, 1.0, NAN)}, "trust"),
+        ({"quiet": (1.0, 0.9, 0.0), "quiet_read": (0.5, -0.1, 0.5)}, "care"),  # a code behind honest units
+        ({"quiet": (1.0, 0.9, NAN), "quiet_read": (0.5, -0.1, 0.5)}, "care"),  # random units tell nothing
+        ({"quiet": (1.0, 0.9, 0.0), "quiet_read": (0.9, 0.2, 0.5)}, "trust"),  # its values are read
+        ({"quiet": (0.2, 0.1, 0.0), "quiet_read": (0.5, -0.1, 0.5)}, "trust"),
+        ({"quiet": (0.9, 0.2, 0.3), "quiet_read": (0.5, -0.1, 0.5)}, "trust"),  # it may be chance
+        ({"quiet": (1.0, 0.9, 0.0)}, "trust"),  # nobody read it
         ({"sealed": (0.99, 0.98, NAN)}, "reject"),
     ],
 )
@@ -65,6 +96,9 @@ def test_locked_and_open_answers_are_said_in_words():
     )
     free = decide(replace(GOOD, elsewhere=(-0.02, -0.05, 0.2))).reasons
     assert any("not locked" in reason and "right no more often (-2%)" in reason for reason in free)
+    blind = decide(replace(GOOD, elsewhere=(-0.3, -0.4, 0.0))).reasons
+    assert any("cannot be told" in reason and "learned too little" in reason for reason in blind)
+    assert not any("not locked" in reason for reason in blind)
     leaking = decide(replace(GOOD, sealed=(0.9, 0.8, NAN))).reasons[0]
     assert "in 10% of the rows what is left out changes it" in leaking
 
@@ -116,6 +150,29 @@ def test_what_attention_hides_is_said_first():
     assert not any("attention" in reason for reason in decide(GOOD).reasons)
 
 
+def test_steadiness_counts_from_the_level_of_chance():
+    edge = 0.2 + STEADY * 0.8
+    assert shifts((0.3, edge - 0.01, 0.2))
+    assert not shifts((0.3, edge + 0.01, 0.2))
+    assert not shifts((0.3, 0.3, NAN))
+    assert not shifts(None)
+
+
+def test_what_is_not_steady_is_said_before_what_speaks_for_it_and_what_is_steady_after():
+    shaky = decide(replace(GOOD, seeds=(0.3, 0.35, 0.1), removals=(0.2, 0.25, 0.1), nearby=(0.9, 0.95, 0.1)))
+    assert shaky.reasons[0] == (
+        "it is not stable: 30% of the choice stays when the method is fitted with another seed (by chance 10%)"
+    )
+    assert shaky.reasons[1].startswith("it depends on the baseline: 20% of the choice stays")
+    assert "it is stable: 90% of the choice stays when the input moves a little (by chance 10%)" in shaky.reasons[2:]
+    assert not any("of the choice stays" in reason for reason in decide(GOOD).reasons)
+
+
+def test_every_part_that_not_every_audit_has_is_a_field_and_absent_by_default():
+    assert all(getattr(GOOD, part) is None for part in EVIDENCE)
+    assert set(STEADINESS) < set(EVIDENCE.values())
+
+
 def test_every_reason_is_one_line():
     for change in (
         {},
@@ -126,5 +183,7 @@ def test_every_reason_is_one_line():
         {"share": (0.9, 0.8)},
         {"share": (0.9, 0.8), "reading": (0.5, 0.5, -0.1)},
         {"share": (NAN, NAN)},
+        {"seeds": (0.3, 0.35, 0.1)},
+        {"cascaded": (1.0, 1.0, 0.1)},
     ):
         assert all("\n" not in reason and "nan" not in reason for reason in decide(replace(GOOD, **change)).reasons)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -133,18 +133,3 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("usermodels", None)
     yield tmp_path
     sys.modules.pop("usermodels", None)
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judges of one epoch: the numbers mean little, the way they take is the same."""
-    from sklearn.ensemble import RandomForestClassifier
-
-    from unmask.audit import smuggling
-
-    def bush(trees: int, random_state: int, n_jobs: int) -> RandomForestClassifier:
-        return RandomForestClassifier(5, random_state=random_state, n_jobs=n_jobs)
-
-    monkeypatch.setattr(smuggling, "RandomForestClassifier", bush)
-    monkeypatch.setattr(smuggling, "SEEDS", 1)
-    monkeypatch.setattr(smuggling, "RECIPE", replace(smuggling.RECIPE, epochs=1))

@@ -11,7 +11,8 @@ from typer.main import get_command
 from cli.conftest import Run, refused
 from unmask.cli.app import app
 
-COMMANDS = ["demo", "fit", "explain", "audit", "steady", "rationalize", "methods", "checks", "data", "reproduce"]
+COMMANDS = ["demo", "fit", "explain", "audit", "check", "compare", "steady", "rationalize"]
+COMMANDS += ["methods", "checks", "data", "reproduce"]
 
 
 @pytest.fixture(autouse=True)

@@ -33,6 +33,7 @@ def test_bad_requests_are_one_sentence(arguments: list[str], said: str, run: Run
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick")
 def test_trained_shown_audited_and_saved(run: Run, tmp_path: Path) -> None:
     data = ["--data", "reviews:unit=sentences,n=160", "--keep", "1", "--rows", "30", "--show", "1"]
     done = run("rationalize", *data, "--out", str(tmp_path))

@@ -36,6 +36,20 @@ def test_a_data_set_by_name() -> None:
     assert data_of(Source("reference", "xor:n=40")).name == "xor"
 
 
+def test_an_onnx_file_and_a_folder(place: Path) -> None:
+    from skl2onnx import to_onnx
+
+    made = to_onnx(find("usermodels:ready"), np.zeros((1, 6), dtype=np.float32))
+    Path("forest.onnx").write_bytes(made.SerializeToString())
+    source = Source("forest.onnx", "rows.csv", "label")
+    check_source(source)
+    task = task_of(source, data := data_of(source))
+    torch.testing.assert_close(task.model(data.test.x), task_of(own("ready"), data).model(data.test.x))
+    check_source(Source(".", "rows.csv", "label"))
+    with pytest.raises(InputError, match=r"holds no config\.json"):
+        task_of(Source(".", "rows.csv", "label"), data)
+
+
 def test_takes_is_passed_on(place: Path) -> None:
     texts = [f"{'good' if i % 2 else 'a very long and winding'} text {i}" for i in range(40)]
     pd.DataFrame({"t": texts, "label": [i % 2 for i in range(40)]}).to_csv("texts.csv", index=False)
@@ -58,11 +72,14 @@ def test_a_torch_model(place: Path) -> None:
         ({"takes": "frames"}, "unknown --takes 'frames'; did you mean 'frame'?"),
         ({"kind": "word"}, "unknown --kind 'word'; did you mean 'words'?"),
         ({"model": "reference", "outputs": "logits"}, "--outputs is for a model of your own"),
-        ({"model": "forest"}, "--model must be 'package.module:name' or 'reference', got 'forest'"),
+        (
+            {"model": "forest"},
+            "--model must be 'package.module:name', an ONNX file, a Hugging Face folder or 'reference'",
+        ),
         ({"model": "a b:c"}, "--model must be 'package.module:name'"),
         ({"model": "a:"}, "--model must be 'package.module:name'"),
-        ({"model": "net.onnx"}, "ONNX files and model folders are not supported yet, got --model net.onnx"),
-        ({"model": "/"}, "ONNX files and model folders are not supported yet"),
+        ({"model": "net.onnx"}, "there is no file net.onnx for --model; check the path"),
+        ({"model": __file__}, "--model .*test_sources.py is a file of another kind: expected .onnx, a folder, or"),
     ],
 )
 def test_names_are_checked_first(given: dict[str, str], said: str) -> None:
@@ -102,7 +119,7 @@ def test_data_that_cannot_be_used(place: Path, source: Source, said: str) -> Non
         (Source("faulty:x", ""), "cannot import 'faulty' for --model: SyntaxError"),
         (own("redy"), "unknown name in usermodels for --model 'redy'; did you mean 'ready'?"),
         (own("broken"), "usermodels:broken for --model failed: RuntimeError: the weights"),
-        (own("five"), "wrap takes a torch module, a fitted scikit-learn classifier or a callable, got a int"),
+        (own("five"), "wrap takes a torch module, a fitted scikit-learn classifier, a callable, an ONNX file or"),
         (own("unfitted"), "LogisticRegression is not fitted"),
         (own("margins"), "LinearSVC has predict but no predict_proba"),
         (own("number"), "regression is not supported"),

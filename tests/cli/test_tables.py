@@ -52,12 +52,14 @@ def test_facts_of_rows() -> None:
 
 
 def test_one_data_set(run: Run) -> None:
-    shown = run("data", "info", "reviews:preset=hard").out
-    assert "preset" in shown
+    shown = run("data", "info", "reviews:preset=hard,skew=10").out
+    assert "preset=hard, skew=10" in shown
+    assert "opening sentence alone" in shown
     assert "reviews:option=value" in shown
     facts = json.loads(run("data", "info", "emotion", "--json").out)
     assert facts["options"] == list(DATASETS["emotion"].options)
     assert facts["write"].startswith("emotion:VALUE sets only")
+    assert "reviews has no option 'size'" in refused(run("data", "info", "reviews:size=3"))
     assert tables.data_facts("tumours")["options"] == []
     assert "none" in run("data", "info", "tumours").out
 

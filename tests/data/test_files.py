@@ -114,3 +114,36 @@ def test_empty_text_names_its_row(tmp_path: Path) -> None:
     FRAME.assign(note=["fine", None] * 10).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(InputError, match="row 1 is empty"):
         read(tmp_path / "t.csv", label="y", text="note")
+
+
+def test_columns_that_are_left_out_and_a_column_of_parts(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": range(12), "a": np.arange(12.0), "y": [0, 1] * 6})
+    frame["part"] = ["train"] * 6 + ["dev"] * 2 + ["Test "] * 4
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    made = read(tmp_path / "t.csv", label="y", drop=["id"], parts="part")
+    assert made.units == ("a",)
+    assert [len(made[part]) for part in ("train", "validation", "test")] == [6, 2, 4]
+    assert made.test.x[:, 0].tolist() == [8.0, 9.0, 10.0, 11.0]
+    with pytest.raises(InputError, match="unknown column 'ids'; did you mean 'id'"):
+        read(tmp_path / "t.csv", label="y", drop=["ids"])
+    frame.assign(part="rest").to_csv(tmp_path / "u.csv", index=False)
+    with pytest.raises(
+        InputError, match=r"the column 'part' of u.csv must say train, validation or test .* got 'rest'"
+    ):
+        read(tmp_path / "u.csv", label="y", drop=["id"], parts="part")
+
+
+def test_arrays_have_no_columns(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x=np.zeros((12, 2)), y=[0, 1] * 6)
+    with pytest.raises(InputError, match=r"a\.npz holds arrays, not columns: leave label"):
+        read(tmp_path / "a.npz", label="y")
+
+
+def test_arrays_that_do_not_fit_together(tmp_path: Path) -> None:
+    parts = {"x_train": np.zeros((9, 2)), "y_train": [0, 1, 0] * 3, "x_test": np.zeros((3, 4)), "y_test": [0, 1, 0]}
+    np.savez(tmp_path / "a.npz", **parts)
+    with pytest.raises(InputError, match=r"the parts of a\.npz do not fit together"):
+        read(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", **{**parts, "y_test": 1.0})
+    with pytest.raises(InputError, match=r"y_test of b\.npz must hold rows, got a single value"):
+        read(tmp_path / "b.npz")

@@ -8,6 +8,7 @@ import torch
 import unmask
 from unmask.data import game, load
 from unmask.errors import InputError
+from unmask.training import Recipe
 from unmask.types import Dataset
 
 pytestmark = pytest.mark.slow
@@ -102,10 +103,10 @@ def test_mistakes() -> None:
 @pytest.mark.slow
 def test_a_model_learns_it_and_attributions_find_the_groups() -> None:
     data = load("game")
-    model = unmask.train_model(data)
+    model = unmask.train_model(data, recipe=Recipe(epochs=4, batch=128, rate=1e-3))
     assert model.describe()["test accuracy"] > 0.85
-    truth = data.test.relevant[:300]  # type: ignore[index]
+    truth = data.test.relevant[:150]  # type: ignore[index]
     for method in ("integrated-gradients", "occlusion"):
-        found = unmask.fit(model, data, k=4, method=method).explain(data.test.x[:300])
+        found = unmask.fit(model, data, k=4, method=method).explain(data.test.x[:150])
         hits = float((found.kept & truth).sum() / found.kept.sum())
         assert hits > 5 * float(truth.double().mean())  # of 41 groups 4 are relevant

@@ -19,7 +19,8 @@ from .folders import write_jsonl
 
 def movie(part: str, i: int) -> dict[str, Any]:
     tokens = [part, str(i), ".", "good" if i % 2 else "bad", "film", "."]
-    return {"tokens": tokens, "sentence_ends": [3, 6], "label": i % 2, "rationale": [[3, 5]]}
+    found = {"tokens": tokens, "sentence_ends": [3, 6], "label": i % 2, "rationale": [[3, 5]]}
+    return {**found, "rationale_original": [[3, 4]]} if part == "test" else found
 
 
 @pytest.fixture
@@ -50,6 +51,17 @@ def test_movie_spans_mark_their_words(small: Path) -> None:
     assert part.relevant.tolist() == [[False, False, False, True, True, False]] * 6
     assert part.sentence_of.tolist() == [[0, 0, 0, 1, 1, 1]] * 6
     assert part.relevant_sentences.tolist() == [[False, True]] * 6
+
+
+def test_movies_have_two_annotations(small: Path) -> None:
+    made, usual = load("eraser-movies:annotation=original"), load("eraser-movies")
+    assert made.test.relevant is not None
+    assert made.test.relevant.tolist() == [[False, False, False, True, False, False]] * 6
+    assert made.train.relevant.tolist() == usual.train.relevant.tolist()
+    assert made.test.x == usual.test.x
+    assert made.notes["rationales"] != usual.notes["rationales"]
+    with pytest.raises(InputError, match="unknown annotation 'all'"):
+        load("eraser-movies:annotation=all")
 
 
 def test_truncation_moves_the_truth_along(small: Path) -> None:
@@ -87,8 +99,9 @@ def test_every_movie_span_lies_in_its_tokens() -> None:
         spans = {place for start, end in record["rationale"] for place in range(start, end)}
         assert set(kept.nonzero().flatten().tolist()) == spans
         assert record["sentence_ends"][-1] == len(row)
-    share = made.test.relevant.sum(1) / made.test.valid.sum(1)
-    assert abs(float(share.mean()) - 0.31) < 0.01
+    for test, want in ((made.test, 0.314), (load("eraser-movies:annotation=original").test, 0.303)):
+        share = test.relevant.sum(1) / test.valid.sum(1)
+        assert float(share.mean()) == pytest.approx(want, abs=0.001)
 
 
 @REAL

@@ -11,7 +11,7 @@ import torch
 
 from unmask.data import load
 from unmask.data import review_words as language
-from unmask.data.reviews import CUES, PRESETS
+from unmask.data.reviews import CUES, INVERTED, PRESETS
 from unmask.errors import InputError
 from unmask.types import Dataset
 
@@ -42,6 +42,7 @@ def cue_words(made: Dataset, row: int, signs: dict[str, int]) -> list[list[int]]
 
 def test_presets_are_pinned() -> None:
     base = {"n": 4000, "correlation": 0.6, "noise": 0.15, "order": "usual", "aspect": "aroma", "bias": None}
+    base |= {"cue": "agreeing", "skew": 0}
     assert asdict(PRESETS["easy"]) == {**base, "words": 40, "common": 0.2, "unit": "words"}
     assert asdict(PRESETS["hard"]) == {**base, "words": 80, "common": 0.1, "unit": "words"}
 
@@ -119,7 +120,7 @@ def _all(lists: dict[str, Any], sign: str) -> set[str]:
 
 def test_cues_and_frames_hold_no_sentiment_words() -> None:
     signs = polarity(80, 0.1)
-    frames = [*language.CORES, *language.LEADS, *language.TAILS, *CUES.values()]
+    frames = [*language.CORES, *language.LEADS, *language.TAILS, *CUES.values(), *INVERTED.values()]
     frames += [
         text for table in (language.SUBJECTS, language.VERBS, language.NOUNS) for row in table.values() for text in row
     ]
@@ -145,6 +146,25 @@ def test_bias_plants_a_cue_in_the_first_sentence() -> None:
     assert abs(agrees - 0.8) < 3 * (0.16 / n) ** 0.5
     plain = load("reviews", n=200).train
     assert not any(set(words) & set(CUES.values()) for words in plain.x)
+
+
+def test_an_inverted_cue_contradicts_the_label() -> None:
+    n = 600
+    made = load("reviews:bias=0.8,cue=inverted", n=n)
+    said = torch.tensor([{"positive": 1, "negative": 0}[words[0]] for words in made.train.x])
+    assert abs(float((said != made.train.y).double().mean()) - 0.8) < 3 * (0.16 / n) ** 0.5
+    assert made.notes["planted"]["cue"] == INVERTED
+    plain, agreeing = load("reviews", n=200).train, load("reviews:bias=0.8", n=n).train
+    assert not any({"positive", "negative"} & set(words) for words in plain.x)
+    assert [words[1:] for words in made.train.x] == [words[1:] for words in agreeing.x]
+
+
+def test_skew_leaves_the_rows_alone_and_is_recorded() -> None:
+    plain, skewed = load("reviews", n=40), load("reviews:skew=10", n=40)
+    assert skewed.train.x == plain.train.x
+    assert skewed.name == "reviews:skew=10"
+    assert skewed.notes["skew"] == 10
+    assert "skew" not in plain.notes
 
 
 def test_bias_is_recorded() -> None:
@@ -198,6 +218,10 @@ def test_sizes() -> None:
         ({"aspect": "smell"}, "unknown aspect"),
         ({"words": 500}, "not enough words"),
         ({"n": 2}, "n must be at least 4"),
+        ({"cue": "inverted"}, "give both"),
+        ({"cue": "loud", "bias": 0.8}, "unknown cue"),
+        ({"skew": -1}, "skew is a number of epochs"),
+        ({"skew": 1.5}, "skew is a number of epochs"),
     ],
 )
 def test_wrong_settings(options: dict[str, Any], words: str) -> None:

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow  # many small fits
 
 COLUMNS = Layout("table", (5,), tuple(range(5)), tuple(f"column {j}" for j in range(5)))
 WEIGHT = torch.randn(5, 3, generator=torch.Generator().manual_seed(2))
-LONGER = Recipe(epochs=60, batch=64, rate=2e-3, patience=8, fade=0.95)
+LONGER = Recipe(epochs=20, batch=64, rate=4e-3, patience=8, fade=0.85)
 
 
 def additive(x: Any) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any
 
@@ -24,6 +25,7 @@ from unmask.training import Loss, minimize, soft_cross_entropy
 
 pytestmark = pytest.mark.slow  # many small fits
 
+FEWER = replace(INVASE.recipe, epochs=10, batch=64)
 BASELINE = pytest.mark.parametrize("baseline", [True, False])
 
 
@@ -225,8 +227,10 @@ def test_settings_that_do_not_exist_are_refused(settings: dict[str, Any], said: 
 @pytest.mark.slow
 @pytest.mark.parametrize("baseline", [True, False])
 def test_the_four_columns_of_orange_are_found(baseline: bool) -> None:
-    data = load("orange", n=5000)
-    explainer = INVASE(4, baseline=baseline).fit(lambda x: probabilities("orange", torch.as_tensor(x)), data)
+    data = load("orange", n=3000)
+    explainer = INVASE(4, baseline=baseline, recipe=FEWER).fit(
+        lambda x: probabilities("orange", torch.as_tensor(x)), data
+    )
     e = explainer.explain(data.test.x)
     assert data.test.relevant is not None
     assert float((e.kept & data.test.relevant).sum() / data.test.relevant.sum()) >= 0.95

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -26,6 +27,7 @@ from unmask.training import minimize
 pytestmark = pytest.mark.slow  # many small fits
 
 N = 6000
+FEWER = replace(REALX.recipe, epochs=10, batch=64)
 
 
 def built(kind: str, explainer: REALX) -> Lesson:
@@ -151,8 +153,8 @@ def test_settings_that_do_not_exist_are_refused(settings: dict[str, Any], said: 
 @pytest.mark.slow
 @pytest.mark.parametrize("masks", ["bernoulli", "mixed"])
 def test_the_four_columns_of_orange_are_found(masks: Any) -> None:
-    data = load("orange", n=5000)
-    explainer = REALX(4, masks=masks).fit(lambda x: probabilities("orange", torch.as_tensor(x)), data)
+    data = load("orange", n=3000)
+    explainer = REALX(4, masks=masks, recipe=FEWER).fit(lambda x: probabilities("orange", torch.as_tensor(x)), data)
     e = explainer.explain(data.test.x)
     assert data.test.relevant is not None
     assert float((e.kept & data.test.relevant).sum() / data.test.relevant.sum()) >= 0.95

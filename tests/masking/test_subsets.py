@@ -190,3 +190,11 @@ def test_first_units_and_beginnings() -> None:
     assert subsets.holds_first(kept, valid).tolist() == [False, True, False]
     assert subsets.beginnings(kept).tolist() == pytest.approx([0, 2 / 3])
     assert subsets.beginnings(kept[2:]).tolist() == [0.0]
+
+
+@pytest.mark.parametrize(("share", "kept"), [(0.0, 0), (0.01, 1), (0.1, 3), (0.3, 9), (0.7, 21), (1.0, 30)])
+def test_a_share_is_rounded_up_and_no_further(share: float, kept: int) -> None:
+    scores = torch.randn(4, 30, generator=generator(0))
+    found = subsets.top_share(scores, share, all_of(4, 30))
+    assert found.sum(1).tolist() == [kept] * 4
+    assert torch.equal(found, subsets.topk(scores, kept, all_of(4, 30)))

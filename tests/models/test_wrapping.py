@@ -221,9 +221,13 @@ def test_a_text_pipeline_gets_joined_words() -> None:
         (nn.Linear, "wrap takes a fitted model, got the class Linear; make one of it and fit it first"),
         (
             "model.pt",
-            "wrap takes a torch module, a fitted scikit-learn classifier or a callable, got a str",
+            "there is no file or folder model.pt; expected an ONNX file or a Hugging Face folder there",
         ),
-        (None, "wrap takes a torch module, a fitted scikit-learn classifier or a callable, got a NoneType"),
+        (
+            None,
+            "wrap takes a torch module, a fitted scikit-learn classifier, a callable, an ONNX file or a Hugging Face "
+            "folder or pipeline, got a NoneType",
+        ),
     ],
 )
 def test_what_is_no_model_is_refused_in_one_sentence(model: Any, want: str) -> None:

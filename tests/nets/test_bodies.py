@@ -6,10 +6,11 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nets.samples import SETS
+from nets.samples import REVIEWS, SETS, TEXTS
 from unmask.errors import InputError
 from unmask.nets import read
-from unmask.nets.bodies import Nets, WordBody, body
+from unmask.nets.bodies import Nets, PretrainedBody, WordBody, body
+from unmask.nets.pieces import PACKAGE, pieced
 from unmask.seeds import seeded
 
 SMALL = Nets(hidden=6, window=3)
@@ -84,6 +85,85 @@ def test_windows_are_read_on_their_own() -> None:
 
 
 def test_settings_are_checked() -> None:
-    for wrong in ({"hidden": 7}, {"window": 0}, {"vectors": "fasttext"}, {"smooth": 2}, {"spans": 0}):
+    for wrong in (
+        {"hidden": 7},
+        {"window": 0},
+        {"vectors": "fasttext"},
+        {"smooth": 2},
+        {"spans": 0},
+        {"encoder": "bert"},
+    ):
         with pytest.raises(InputError):
             Nets(**wrong)
+    with pytest.raises(InputError, match="brings its own vectors"):
+        Nets(encoder="transformer", vectors="glove")
+
+
+# --- the pretrained transformer ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pretrained() -> PretrainedBody:
+    """One for all tests; its reader is that of the rows asked about."""
+    pytest.importorskip("transformers", reason="transformers, of the extra hf, is not installed")
+    pytest.importorskip(PACKAGE.replace("-", "_"), reason=f"{PACKAGE}, of the extra hf, is not installed")
+    return body(read(SETS["words"]()), Nets(encoder="transformer")).eval()
+
+
+def of(net: PretrainedBody, kind: str) -> tuple[torch.Tensor, torch.Tensor]:
+    data = SETS[kind]()
+    net.reader = pieced(read(data))
+    x = net.reader.prepare(data.train.x)
+    return x, net.reader.valid(x)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["words", "sentences"])
+def test_a_transformer_has_states_of_units_and_slopes_reach_what_is_kept(pretrained: PretrainedBody, kind: str) -> None:
+    x, valid = of(pretrained, kind)
+    assert pretrained.states(x).shape == (*valid.shape, 384)
+    assert not pretrained.states(x)[~valid].any()
+    kept = valid.float().requires_grad_()
+    (grad,) = torch.autograd.grad(pretrained.read(x, kept).square().sum(), kept)
+    assert (grad.abs().sum(1) > 0)[valid.sum(1) > 1].all()
+    nothing = pretrained.read(x, torch.zeros_like(valid).float())
+    assert torch.equal(nothing, torch.zeros(len(x), 384))
+
+
+@pytest.mark.slow
+def test_a_transformer_reads_kept_words_as_a_text_of_their_own(pretrained: PretrainedBody) -> None:
+    x, valid = of(pretrained, "words")
+    kept = torch.zeros_like(valid)
+    kept[2, [1, 4, 6]] = True
+    alone = pretrained.reader.prepare([[TEXTS[2][i] for i in (1, 4, 6)]])
+    assert_close(pretrained.read(x, kept.float())[2], pretrained.states(alone)[0].mean(0), atol=1e-5, rtol=0)
+
+
+@pytest.mark.slow
+def test_a_transformer_reads_each_sentence_on_its_own(pretrained: PretrainedBody) -> None:
+    x, valid = of(pretrained, "sentences")
+    alone = pretrained.reader.prepare([[REVIEWS[2][2]]])
+    assert_close(pretrained.states(x)[2, 2], pretrained.states(alone)[0, 0], atol=1e-5, rtol=0)
+    kept = (valid & (torch.arange(valid.shape[1]) % 2 == 0)).float()
+    want = torch.stack([pretrained.states(x)[2, 0], pretrained.states(x)[2, 2]]).mean(0)
+    assert_close(pretrained.read(x, kept)[2], want, atol=1e-5, rtol=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["words", "sentences"])
+def test_a_transformer_never_sees_what_is_not_kept(pretrained: PretrainedBody, kind: str) -> None:
+    """Bit for bit: words of any length in place of others, and rows that grow, change nothing."""
+    x, valid = of(pretrained, kind)
+    kept = valid & (torch.arange(valid.shape[1]) % 3 == 1)
+    others = ["terrible", "antidisestablishmentarianism", "http://example.org/unbelievable", "x", "soup"]
+    with torch.no_grad():
+        want = pretrained.read(x, kept.float())
+        for turn in range(4):
+            rows = [list(row) for row in SETS[kind]().train.x]
+            for i, row in enumerate(rows):
+                for j in range(len(row)):
+                    new = others[(i + j + turn) % len(others)]
+                    row[j] = row[j] if kept[i, j] else new if kind == "words" else [new] * (turn + 1)
+            changed = [[*row, row[0]] for row in rows]
+            got = pretrained.read(pretrained.reader.prepare(changed), torch.nn.functional.pad(kept, (0, 1)).float())
+            assert torch.equal(got, want)

@@ -189,7 +189,7 @@ def test_waves_tell_the_place() -> None:
     assert _waves(4, 5).shape == (4, 5)
 
 
-def test_a_transformer_knows_the_order_of_words() -> None:
-    net = made("transformer")
+def test_self_attention_knows_the_order_of_words() -> None:
+    net = made("self-attention")
     vectors, valid = rows()[0][2:3], torch.ones(1, WORDS, dtype=torch.bool)
     assert not torch.allclose(net(vectors.flip(1), valid).flip(1), net(vectors, valid), atol=1e-3)

@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from rationales.lessons import ready, slopes
-from rationales.samples import rows
+from rationales.samples import fitted, rows
 from unmask import distances
 from unmask.errors import InputError
 from unmask.rationales import choosing
@@ -91,3 +91,13 @@ def test_settings_are_checked() -> None:
     for wrong in ({"form": "mine"}, {"anneal": -1}):
         with pytest.raises(InputError, match="form must be"):
             A2R(**wrong)
+
+
+def test_the_soft_side_is_the_attention_predictor() -> None:
+    own, x = fitted("a2r", "sentences"), rows("sentences").test.x
+    prepared = own.task_.reader.prepare(x)
+    with torch.no_grad():
+        alpha = choosing.explored(own.net_.chooser(prepared), own.net_.reader.valid(prepared), 0.0)
+        want = own.net_.teller.attended(prepared, alpha).softmax(1)
+    assert_close(own.softly(x), want)
+    assert not torch.allclose(own.predict(x), want)

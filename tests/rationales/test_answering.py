@@ -30,11 +30,22 @@ def test_the_predictor_alone_tells_what_the_model_answers() -> None:
     torch.testing.assert_close(own.told(data.test.x, own.explain(data.test.x).kept), own.predict(data.test.x))
 
 
+def test_scores_speak_against_nothing_and_rank_as_the_generator_does() -> None:
+    own, data = fitted("a2r", "words"), rows("words")
+    e = own.explain(data.test.x)
+    raw = own.net_.answers(own.task_.reader.prepare(data.test.x))[1][:, : e.scores.shape[1]]
+    assert float(raw[e.valid].min()) < 0
+    assert float(e.scores.min()) == 0
+    for i in range(5):
+        torch.testing.assert_close(e.scores[i].diff()[: int(e.valid[i].sum()) - 1], raw[i][e.valid[i]].diff())
+
+
 def test_nothing_is_answered_before_fit() -> None:
     with pytest.raises(NotFittedError, match="this RNP has learned nothing"):
         RNP().explain(rows("words").test.x)
 
 
+@pytest.mark.usefixtures("quick")
 def test_it_can_be_audited_like_any_other() -> None:
     data = rows("sentences")
     own = unfitted("a2r")

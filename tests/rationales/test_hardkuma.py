@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from rationales.samples import rows
+from rationales.samples import fitted, rows
 from unmask.nets.bodies import Nets
 from unmask.rationales.hardkuma import HardKuma, _law, _settled
 from unmask.seeds import generator
@@ -44,7 +44,17 @@ def test_scores_are_the_chances_of_being_open() -> None:
 
 @pytest.mark.slow
 def test_gates_close_down_to_the_budget() -> None:
-    recipe = Recipe(epochs=25, batch=20, rate=0.01, seed=1)
+    recipe = Recipe(epochs=12, batch=20, rate=0.01, seed=1)
     own = HardKuma(first=1.0, nets=Nets(hidden=8), recipe=recipe).fit(rows("sentences"))
     assert own.curve_[0]["kept"] > 0.9
     assert own.readings_["over"] < 0.1
+
+
+@pytest.mark.slow
+def test_the_soft_side_reads_through_the_means_of_the_gates() -> None:
+    own, x = fitted("hardkuma", "sentences"), rows("sentences").test.x
+    prepared = own.task_.reader.prepare(x)
+    with torch.no_grad():
+        gates = _law(own.net_.chooser(prepared)).mean * own.net_.reader.valid(prepared)
+        want = own.net_.teller(prepared, gates).softmax(1)
+    torch.testing.assert_close(own.softly(x), want)

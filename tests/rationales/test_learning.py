@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 
 import pytest
 import torch
 
 from rationales.samples import rows, unfitted
+from unmask.data import load
 from unmask.errors import InputError
 from unmask.nets.bodies import Nets
 from unmask.rationales import learning
@@ -65,8 +67,37 @@ def test_what_is_over_the_budget_counts_against_an_epoch() -> None:
     assert learning._readings(own, lesson.held)["over"] == pytest.approx(0.75)
 
 
+def test_the_opening_is_the_first_sentence_or_the_first_unit() -> None:
+    data = load("reviews", n=12)
+    lesson = learning.begin(unfitted("rnp"), data)
+    found = learning.opening(data.train, lesson.train[2])
+    assert torch.equal(found[:, : data.train.valid.shape[1]] > 0, data.train.sentence_of == 0)
+    assert not found[:, data.train.valid.shape[1] :].any()
+    bare = learning.opening(replace(data.train, sentence_of=None), lesson.train[2])
+    assert bare.sum(1).tolist() == [1] * 12
+    assert bool((bare[:, 0] == 1).all())
+
+
+def test_data_may_ask_for_a_skewed_predictor() -> None:
+    plain = rows("sentences")
+    skewed = replace(plain, notes={**plain.notes, "skew": 2})
+    by_data, by_model, neither = unfitted("rnp"), unfitted("rnp", skew=2), unfitted("rnp")
+    for own, data in ((by_data, skewed), (by_model, plain), (neither, plain)):
+        learning.start(own, data)
+    first, second, third = (own.net_.teller.head.weight for own in (by_data, by_model, neither))
+    assert torch.equal(first, second)
+    assert not torch.equal(first, third)
+
+
 def test_glove_is_for_texts() -> None:
     own = unfitted("a2r")
     own.nets = Nets(hidden=8, vectors="glove")
     with pytest.raises(InputError, match="for texts"):
         own.fit(rows("table"))
+
+
+def test_a_transformer_reads_texts_only() -> None:
+    own = unfitted("rnp", 1)
+    own.nets = Nets(encoder="transformer")
+    with pytest.raises(InputError, match=r"the encoder transformer reads texts, .* rows of kind table"):
+        learning.begin(own, rows("table"))

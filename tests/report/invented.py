@@ -7,6 +7,7 @@ import random
 from dataclasses import replace
 
 from unmask.drawing import Row
+from unmask.heat import Heat
 from unmask.types import Example, Findings, Result, Verdict
 
 KEYS = ["explanation", "check", "value", "low", "high", "null", "better", "passed", "n", "seconds"]  # of a JSON row
@@ -87,10 +88,27 @@ def findings() -> Findings:
         verdicts=VERDICTS,
         controls=CONTROLS,
         examples=examples(),
+        heats=heats(),
         settings=_settings(),
         questions=QUESTIONS,
         definitions=DEFINITIONS,
     )
+
+
+PLACES = {
+    "people": {"1": 0.0, "2": 0.3, "3": 0.5, "4": 0.2},
+    "cheater": {"1": 1.0, "2": 0.0, "3": 0.0, "4": 0.0},
+    "random": {"1": 0.25, "2": 0.25, "3": 0.26, "4": 0.24},
+}
+LEARNING = {"cheater": {"accuracy": [0.5, 0.7, 0.8], "first": [0.3, 0.9, 1.0]}}
+
+
+def rationales() -> Findings:
+    """The same audit where people marked what decides, and something explains itself."""
+    base = findings()
+    marked = [e for e in base.examples if e.row.kind in ("words", "sentences")]
+    shown = [replace(e, row=replace(e.row, marked=[i % 3 == 0 for i in range(len(e.row.values))])) for e in marked]
+    return replace(base, places=PLACES, learning=LEARNING, examples=tuple(shown))
 
 
 def hostile() -> Findings:
@@ -106,9 +124,12 @@ def hostile() -> Findings:
         rows=(*base.rows, row, replace(row, check="fs-m"), replace(row, check="reading")),
         verdicts=(Verdict(evil, "reject", (evil,)),),
         examples=(example,),
+        heats=(Heat(evil, evil, (evil, evil), ((evil, (0.4, 0.6)), (evil, (0.5, 0.5))), evil),),
         settings={evil: {evil: [evil]}},
         questions={**QUESTIONS, evil: (evil,)},
         definitions={evil: evil},
+        places={evil: {evil: 1.0}},
+        learning={evil: {"accuracy": [0.5, 0.6], "first": [0.1, 0.2]}},
     )
 
 
@@ -180,6 +201,23 @@ def examples() -> tuple[Example, ...]:
         out += [Example(name, "worst tumour", table(seed), note="the model is unsure: 0.52")]
         out += [Example(name, "typical photo", photo(seed)), Example(name, "typical beer", sentences(seed))]
     return tuple(out)
+
+
+def heats() -> tuple[Heat, ...]:
+    """Attention over a short and a long row, as it is and under five draws of noise."""
+    draw = random.Random(5)
+    found = []
+    for at, words in enumerate(
+        ("a slow start , but superb", "the acting is superb and the last twenty minutes of it are")
+    ):
+        texts = (*words.split(), *["simply-unforgettable", "moments"] * (4 * at))
+        base = [draw.gauss(0, 1) for _ in texts]
+        lines = []
+        for name in ("as it is", *(f"noise {i + 1}" for i in range(5))):
+            raised = [math.exp(b + draw.gauss(0, 0.2)) for b in base]
+            lines.append((name, tuple(r / sum(raised) for r in raised)))
+        found.append(Heat("attention", f"row {at + 1}, the model says positive", texts, tuple(lines), "JSD 0.0042"))
+    return tuple(found)
 
 
 def _marks(d: int, k: int, seed: int) -> tuple[list[float], list[bool]]:

@@ -27,7 +27,7 @@ def order(text: str, *parts: str) -> bool:
 
 def test_parts_come_in_order(html: str):
     questions = [f"<h2>{question}</h2>" for question in invented.QUESTIONS]
-    ends = ["<h2>Examples</h2>", "<h2>Configuration</h2>"]
+    ends = ["<h2>Attention under noise</h2>", "<h2>Examples</h2>", "<h2>Configuration</h2>"]
     assert order(html, "<h2>Verdicts</h2>", "<h2>Enough and honest</h2>", *questions, *ends)
 
 
@@ -69,6 +69,41 @@ def test_examples_of_one_input_stand_together(html: str):
     assert html.count('<figure class="example">') == 20
 
 
+def test_attention_is_drawn_with_words_for_those_who_cannot_see_it(html: str):
+    assert html.count('<figure class="example map">') == 2
+    assert len(re.findall(r'<svg class="map" [^>]*role="img" aria-label="attention over \d+ words', html)) == 2
+    without = page(replace(invented.findings(), heats=()), "0")
+    assert "Attention under noise" not in without
+
+
+def test_what_people_marked_stands_beside_every_input(html: str):
+    assert "dashed frame" not in html
+    assert 'id="places"' not in html
+    assert 'id="learning"' not in html
+    told = page(invented.rationales(), "1.2.3")
+    assert told.count('<figure class="example people">') == 2  # a review of words, one of sentences
+    assert told.count('class="unmask-people"') > told.count('<figure class="example">')
+    assert "a dashed frame: marked by people" in told
+
+
+def test_places_and_training_have_pictures():
+    told = page(invented.rationales(), "1.2.3")
+    part = told[told.index('id="places"') : told.index('id="learning"')]
+    assert part.count("<figure") == 1
+    assert part.count('<rect class="bar own"') == part.count('<rect class="bar people"') == 5  # four places and the key
+    assert "cheater: 1 100%, 2 0%, 3 0%, 4 0%; people: 1 0%, 2 30%" in part
+    assert order(told, 'id="places"', 'id="learning"', "<h2>Examples</h2>")
+    assert "first unit in the rationale" in told[told.index('id="learning"') :]
+
+
+def test_without_people_the_choices_stand_beside_chance():
+    base = invented.rationales()
+    told = page(replace(base, places={name: p for name, p in base.places.items() if name != "people"}), "0")
+    part = told[told.index('id="places"') : told.index('id="learning"')]
+    assert "bar people" not in part
+    assert part.count('class="level"') == 5
+
+
 def test_nothing_is_loaded(html: str):
     assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", html)
     assert "http://" not in html
@@ -99,7 +134,7 @@ class Balance(HTMLParser):
         assert self.stack.pop() == tag
 
 
-@pytest.mark.parametrize("findings", [invented.findings(), invented.hostile()])
+@pytest.mark.parametrize("findings", [invented.findings(), invented.rationales(), invented.hostile()])
 def test_tags_are_balanced(findings: Findings):
     parser = Balance()
     parser.feed(page(findings, "0"))
@@ -136,3 +171,9 @@ def test_a_check_that_does_not_apply_is_said_once():
     assert "not for a, b: has none" in html
     assert html.count("another reason") == 1
     assert "7 examples" in html
+
+
+def test_the_matrix_between_explanations_is_open_and_that_by_class_is_not(html: str):
+    before = {by: html[: html.index(f"by {by}")].rpartition("<details")[2] for by in ("class", "explanation")}
+    assert before["explanation"].startswith(" open>")
+    assert before["class"].startswith(">")

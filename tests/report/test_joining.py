@@ -27,9 +27,22 @@ def test_everything_of_both_is_there_under_names_that_say_which() -> None:
     ]
     assert found.controls == tuple(f"{c} ({when})" for when in ("before", "after") for c in one.controls)
     assert len(found.examples) == 2 * len(one.examples)
+    assert [(heat.explanation, heat.words) for heat in found.heats] == [
+        (f"{heat.explanation} ({when})", heat.words) for heat in one.heats for when in ("before", "after")
+    ]
     assert found.model == f"{one.model} and another model"
     assert found.settings["training"] == {"epochs": 3}
     assert found.settings["k"] == one.settings["k"]
+
+
+def test_places_and_training_are_named_too_and_people_are_the_same() -> None:
+    one = Report(invented.rationales())
+    found = side_by_side({"before": one, "after": one})
+    names = [f"{name} ({when})" for when in ("before", "after") for name in ("cheater", "random")]
+    assert sorted(found.findings.places) == sorted(["people", *names])
+    assert set(found.findings.learning) == {"cheater (before)", "cheater (after)"}
+    assert "<li>" in found.html
+    assert found.html.count("random (before)</li>") == found.html.count("random (after)</li>") >= 1
 
 
 def test_the_page_shows_both() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from unmask.report.pictures import Point, curves, front
+from unmask.report.pictures import BOTTOM, HEIGHT, LONGEST, Point, bars, curves, front, heat
 
 
 def point(name: str, x: float, y: float, look: str = "trust") -> Point:
@@ -35,3 +35,30 @@ def test_curves_tell_controls_apart_and_escape_names():
     assert "<b>" not in svg
     assert 'class="curve c0"' in svg
     assert 'class="curve control"' in svg
+
+
+def test_a_map_has_a_cell_with_its_number_for_each_word_and_line():
+    lines = [("as it is", (0.5, 0.3, 0.2)), ("noise 1", (0.125, 0.25, 0.625))]
+    svg = heat(["good", "<b>", "x" * 40], lines, "a <map>")
+    assert 'aria-label="a &lt;map&gt;"' in svg
+    assert "<b>" not in svg
+    assert "x" * LONGEST not in svg.partition(">")[2]
+    cells = re.findall(r'<rect class="heat" x="(\d+)" y="(\d+)".*?fill-opacity="([\d.]+)"/><text [^>]+>([\d.]+)<', svg)
+    assert [number for *_, number in cells] == ["0.50", "0.30", "0.20", "0.12", "0.25", "0.62"]
+    assert len({x for x, *_ in cells}) == 3
+    assert len({y for _, y, *_ in cells}) == 2
+    depth = [float(depth) for _, _, depth, _ in cells]
+    assert max(depth) == depth[5]
+    assert depth[0] > depth[1] > depth[2]
+
+
+def test_bars_are_as_high_as_their_shares():
+    shares = {"a": ("own", {"1": 0.5, "2": 0.25}), "people": ("people", {"1": 0.0, "2": 1.0})}
+    svg = bars(shares, ("place", "share"))
+    found = re.findall(r'<rect class="bar (\w+)" x="([\d.]+)" y="([\d.]+)" width="[\d.]+" height="([\d.]+)"', svg)
+    high = {look: [float(h) for which, _, _, h in found[:4] if which == look] for look in ("own", "people")}
+    assert high["own"][0] == 2 * high["own"][1] == high["people"][1] / 2
+    assert high["people"][0] == 0
+    assert all(abs(float(y) + float(h) - (HEIGHT - BOTTOM)) < 0.1 for _, _, y, h in found[:4])
+    places = [float(x) for _, x, _, _ in found[:4]]
+    assert places[0] < places[2] < places[1] < places[3]  # beside each other, place by place

@@ -89,3 +89,11 @@ def test_broken_characters_do_not_stop_a_report(tmp_path: Path):
     base = replace(invented.findings(), task="half a pair: \ud800")
     assert Report(base).save(tmp_path / "r.html").exists()
     assert json.loads(Report(base).save(tmp_path / "r.json").read_text(encoding="utf-8"))["task"] == "half a pair: ?"
+
+
+def test_agreement_is_a_frame_for_each_measure(report: Report):
+    found = report.agreement["agreement"]
+    assert list(found.index) == list(invented.NAMES[:5])
+    row = next(r for r in report.findings.rows if r.explanation == "l2x" and r.check == "agreement@explanation=cheater")
+    assert found.loc["l2x", "cheater"] == row.value
+    assert np.isnan(found.loc["l2x", "l2x"])

@@ -21,9 +21,8 @@ def test_every_row_is_known() -> None:
 
 @pytest.mark.parametrize("table", [t for t in TABLES if t.dataset.startswith("reviews")], ids=lambda t: t.dataset)
 def test_reviews_can_be_loaded_by_their_names(table) -> None:
-    base, options, _ = split_name(table.dataset)
-    text = ",".join(f"{name}={value}" for name, value in options.items())
-    data = load(f"{base}:{text}", seed=0, unit="sentences", n=40)
+    data = load(table.dataset, seed=0, unit="sentences", n=40)
+    assert data.notes.get("skew", 0) == split_name(table.dataset)[1]
     assert data.kind == "sentences"
     assert data.test.relevant is not None
 
@@ -33,4 +32,5 @@ def test_published_figures_stand_where_they_belong() -> None:
     assert two.published["rnp"] == {"accuracy": 83.3, "precision": 2.6, "recall": 6.0, "f1": 3.4, "x1": 99.9}
     assert two.published["a2r"]["f1"] == 53.2
     assert next(t for t in TABLES if t.name == "4").published["a2r"] == {"precision": 48.7, "recall": 31.9, "f1": 34.9}
+    assert next(t for t in TABLES if t.name == "4").published["rnp/transformer"] == {"f1": 32.2}
     assert "a2r+lam=0.1" in next(t for t in TABLES if t.name == "lambda").rows

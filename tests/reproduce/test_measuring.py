@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from unmask.audit import fresh, smuggling
 from unmask.methods import make
 from unmask.models import shown
 from unmask.reproduce import measuring
@@ -38,10 +39,17 @@ def test_methods_that_ask_row_by_row_have_no_fresh_networks() -> None:
     assert "fs-a" not in Trial(DIGITS, "occlusion", 0, "default").metrics
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model is trained once; each test measures a row of its own."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.mark.slow
-def test_a_row_is_measured_by_the_definitions(tmp_path: Path) -> None:
-    found = measure(Trial(DIGITS, "first-k", 0, "default"), tmp_path)
-    ref = reference(DIGITS, 0, "default", tmp_path)
+def test_a_row_is_measured_by_the_definitions(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fresh, "RECIPE", replace(fresh.RECIPE, epochs=1))
+    found = measure(Trial(DIGITS, "first-k", 0, "default"), cache)
+    ref = reference(DIGITS, 0, "default", cache)
     explainer = make("first-k", 8, "zero").fit(ref.model, ref.data)
     e = explainer.explain(ref.data.test.x)
     same = shown(ref.model, explainer.task_.removal, ref.data.test.x, e.kept).argmax(1) == e.target
@@ -56,23 +64,25 @@ def test_a_row_is_measured_by_the_definitions(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_was_fitted_is_not_fitted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_fitted_is_not_fitted_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = replace(DIGITS, metrics=("fs-m", "fu-m", "approximator"))
     monkeypatch.setattr(measuring, "made", lambda row, *_: (row, {"recipe": Recipe(epochs=2)}))
-    first = measure(Trial(table, "l2x", 0, "default"), tmp_path)
+    first = measure(Trial(table, "l2x", 0, "default"), cache)
     monkeypatch.setattr(measuring, "_fitted", None)  # nothing can be
-    again = measure(Trial(table, "l2x", 0, "default"), tmp_path)
+    again = measure(Trial(table, "l2x", 0, "default"), cache)
     assert again["values"] == first["values"]
     assert {"readings", "curve", "seconds"} <= set(first) - set(again)
     assert len(first["curve"]) == 2
 
 
 @pytest.mark.slow
-def test_all_rows_are_read_in_one_audit(tmp_path: Path) -> None:
-    ref = reference(DIGITS, 0, "default", tmp_path)
+def test_all_rows_are_read_in_one_audit(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smuggling, "SEEDS", 1)
+    monkeypatch.setattr(smuggling, "RECIPE", replace(smuggling.RECIPE, epochs=10))
+    ref = reference(DIGITS, 0, "default", cache)
     make("gradient-x-input", 8, "zero").fit(ref.model, ref.data).save(
-        kept_in(Trial(DIGITS, "gradient-x-input", 0, "default"), tmp_path)
+        kept_in(Trial(DIGITS, "gradient-x-input", 0, "default"), cache)
     )
-    found = audited(DIGITS, ["random", "gradient-x-input"], 0, "default", tmp_path)
+    found = audited(DIGITS, ["random", "gradient-x-input"], 0, "default", cache)
     assert set(found) == {"random", "gradient-x-input"}
     assert found["gradient-x-input"]["reading"][0] > found["random"]["reading"][0]

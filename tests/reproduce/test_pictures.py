@@ -78,3 +78,15 @@ def test_a_landscape_names_its_lines() -> None:
     picture = pictures.landscape([0.0, 0.5, 1.0], {"hard": [1.0, 2.0, 1.0], "soft": [1.0, 0.0, 1.0]})
     assert ">hard<" in picture
     assert ">soft<" in picture
+
+
+def test_settings_of_lambda_are_joined_and_what_is_no_number_stands_apart() -> None:
+    def pair(f1: float, x1: float) -> dict[str, dict[str, object]]:
+        return {"f1": {"here": f1, "by_seed": [f1 - 1, f1 + 1]}, "x1": {"here": x1, "by_seed": [x1, x1]}}
+
+    points = {"0": pair(40.0, 60.0), "0.5": pair(90.0, 5.0), "1": pair(91.0, 4.0), "0 to 1": pair(88.0, 9.0)}
+    picture = pictures.sensitivity(points, "sweep")
+    for text in ("0", "0.5", "1", "0 to 1", "lambda", "F1", "first sentence chosen", "sweep"):
+        assert f">{text}<" in picture
+    assert picture.count('id="PathCollection') == 8  # a cloud of seeds for each setting, F1 and X1
+    assert pictures.sensitivity(points, "sweep") == picture

@@ -12,6 +12,7 @@ from unmask.data import load
 from unmask.reproduce import rationalizing, tables_of
 from unmask.reproduce.measuring import Trial
 from unmask.reproduce.rationalizing import locked, rationalized
+from unmask.types import Dataset
 
 BIASED = next(t for t in tables_of("a2r") if t.name == "2" and t.dataset.endswith("bias=0.8"))
 MOVIES = next(t for t in tables_of("a2r") if t.name == "4")
@@ -56,3 +57,23 @@ def test_position_alone_reaches_the_published_f1_on_movies(tmp_path: Path) -> No
     rationalizing._rows.cache_clear()
     assert last["f1"][0] == pytest.approx(37, abs=1)
     assert last["f1"][0] > MOVIES.published["a2r"]["f1"]
+    assert last["f1-original"][0] == pytest.approx(31.3, abs=0.1)  # against the marks that ERASER replaced
+
+
+def test_a_transformer_learns_from_few_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rationalizing.REVIEW_ROWS, "quick", 80)
+    monkeypatch.setitem(rationalizing.SLOW_ROWS, "reviews", 7)
+    rationalizing._rows.cache_clear()
+    seen = []
+
+    def stop(data: Dataset, k: int, **_: object) -> None:
+        seen.append(len(data.train))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rationalizing.api, "rationalize", stop)
+    table = next(t for t in tables_of("a2r") if t.name == "3")
+    for row in ("rnp/transformer", "rnp"):
+        with pytest.raises(KeyboardInterrupt):
+            rationalized(Trial(table, row, 0, "quick"), tmp_path)
+    rationalizing._rows.cache_clear()
+    assert seen[0] == 7 < seen[1]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from unmask.data import available
+from unmask.reproduce import references
 from unmask.reproduce.references import reference
 from unmask.reproduce.tables import Table
 
@@ -29,7 +31,9 @@ def test_the_model_is_trained_once(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(available("mnist-3-8") != "folder", reason="needs UNMASK_DATA with mnist")
-def test_judges_have_rows_of_their_own(tmp_path: Path) -> None:
+def test_judges_have_rows_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(references.RECIPES, "image", replace(references.RECIPES["image"], epochs=1))
+    monkeypatch.setattr(references, "QUICK_EPOCHS", 1)
     found = reference(PIXELS, 0, "quick", tmp_path)
     assert len(found.data.train) == 1000
     assert (len(found.apart.train), len(found.apart.validation)) == (2000, 500)

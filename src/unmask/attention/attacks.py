@@ -9,9 +9,10 @@ from torch import Tensor
 
 from unmask.models.attending import noise
 
-__all__ = ["ascend"]
+__all__ = ["ascend", "unit"]
 
 STEPS = 10
+LOW = 1e-12  # below this a change has no length to speak of
 
 
 def ascend(
@@ -29,3 +30,10 @@ def ascend(
         (slope,) = torch.autograd.grad(harm(delta).sum(), delta)
         delta = (delta.detach() + slope.sign() * (2 * radius / steps)).clamp(-radius, radius) * where
     return delta.detach()
+
+
+def unit(change: Tensor) -> Tensor:
+    """Each row divided by its length."""
+    size = change.flatten(1).norm(dim=1).clamp(min=LOW)
+    found: Tensor = change / size.view(-1, *[1] * (change.ndim - 1))
+    return found

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from unmask.attention import retraining
+from unmask.attention.attacks import unit
 from unmask.attention.lessons import Batch, Lesson
 from unmask.errors import InputError
 from unmask.nets.attention import masked_softmax
@@ -65,23 +66,16 @@ class AttentionAT:
         """(n, words) r, which is not learned through."""
         if self.way == "random":
             r = torch.randn(logits.shape, generator=batch.rng, device=batch.rng.device).to(logits)
-            return self.eps * _unit(r * batch.valid)
+            return self.eps * unit(r * batch.valid)
         r = torch.zeros_like(logits, requires_grad=True)
         still = states.detach() if isinstance(states, Tensor) else states
         said = lesson.student.answer(still, masked_softmax(logits.detach() + r, batch.valid))
         g = torch.autograd.grad(soft_cross_entropy(said, batch.y).sum(), r)[0] * batch.valid
         if self.way == "gradient":
-            return self.eps * _unit(g)
+            return self.eps * unit(g)
         both = batch.valid[:, :, None] & batch.valid[:, None]
         apart = (logits.detach()[:, None] - logits.detach()[:, :, None]) * both  # d[t, k] = a_k - a_t
         toward = apart / apart.norm(dim=2, keepdim=True).clamp(min=LOW)
-        alpha = self.eps * _unit(g[:, :, None] * toward)
+        alpha = self.eps * unit(g[:, :, None] * toward)
         change: Tensor = (alpha * toward).sum(2)
         return change
-
-
-def _unit(values: Tensor) -> Tensor:
-    """Each row divided by its length."""
-    size = values.flatten(1).norm(dim=1).clamp(min=LOW)
-    found: Tensor = values / size.view(-1, *[1] * (values.ndim - 1))
-    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from unmask import saving
@@ -21,7 +22,11 @@ __all__ = ["Attention"]
 
 @dataclass
 class Attention:
-    """For models with `attend` and `answer`, or wrapped with the name of the submodule that gives out the weights."""
+    """For models with `attend` and `answer`, or wrapped with the name of the submodule that gives out the weights.
+
+    Of a Hugging Face model it is what the first token pays in the last layer, mean over heads, summed over the pieces
+    of a word.
+    """
 
     k: int
     removal: str | None = None
@@ -31,13 +36,25 @@ class Attention:
 
     def fit(self, model: Any, data: Dataset) -> Attention:
         task = begin(model, data, self.k, self.removal)
-        protocol(task.ready(), data.train.x)
+        if task.ready().pieces is None:
+            protocol(task.ready(), data.train.x)
         self.task_: Task = task
         return self
 
     def explain(self, x: Inputs, target: Tensor | None = None) -> Explanation:
         def score(x: Inputs, valid: Tensor, target: Tensor) -> Tensor:
             model = self.task_.ready()
+            if model.pieces is not None:
+                return attended(self.task_, x, valid.shape[1])
             return looked(protocol(model, x), model.feed(x))[1]
 
         return explained(self, x, target, score)
+
+
+def attended(task: Task, x: Inputs, d: int) -> Tensor:
+    """(n, d) attention to words of a model that reads pieces of them."""
+    model, found = task.ready(), []
+    for start in range(0, len(x), model.batch):
+        packed = model.feed(x[start : start + model.batch])
+        found.append(model.pieces.gather(model.pieces.attended(model.module, packed), packed, d))
+    return torch.cat(found)

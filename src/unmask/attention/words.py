@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from unmask.attention import retraining
-from unmask.attention.attacks import STEPS
+from unmask.attention.attacks import STEPS, unit
 from unmask.attention.lessons import Batch, Lesson
 from unmask.errors import InputError
 from unmask.models.attending import Shift, noise
@@ -62,23 +62,21 @@ class WordAT:
         return clean + soft_cross_entropy(moved(lesson, batch, self._toward(lesson, batch)), batch.y)
 
     def _toward(self, lesson: Lesson, batch: Batch) -> Tensor:
-        """(n, words, e) the change of Word-iAT."""
-        table = lesson.embedding
-        if not isinstance(table, nn.Embedding) or batch.x.ndim != 2:
+        """The change of Word-iAT, (n, words, e); of sub-words where the model reads such, (n, words, sub-words, e)."""
+        table, g = lesson.embedding, slope(lesson, batch, batch.y)
+        if not isinstance(table, nn.Embedding) or g.shape[:-1] != batch.x.shape:
             raise InputError("word-iat needs a model that reads ids (rows, words) through an nn.Embedding")
         if self._near is None:
             self._near = _neighbours(table.weight.detach())
-        g = slope(lesson, batch, batch.y)
         vectors = table.weight.detach()
-        toward = nn.functional.normalize(vectors[self._near[batch.x]] - vectors[batch.x][:, :, None], dim=-1)
-        alpha = (toward * g[:, :, None]).sum(-1)  # (n, words, neighbours)
-        alpha = self.eps * alpha / alpha.flatten(1).norm(dim=1).clamp(min=1e-12)[:, None, None]
-        change: Tensor = (alpha[..., None] * toward).sum(2)
+        toward = nn.functional.normalize(vectors[self._near[batch.x]] - vectors[batch.x][..., None, :], dim=-1)
+        alpha = self.eps * unit((toward * g[..., None, :]).sum(-1))  # (n, words, neighbours)
+        change: Tensor = (alpha[..., None] * toward).sum(-2)
         return change
 
 
 def slope(lesson: Lesson, batch: Batch, target: Tensor) -> Tensor:
-    """(n, words, e) the gradient of the student's loss at the word vectors; nothing of it reaches the student."""
+    """The gradient of the student's loss at the word vectors, of their shape; nothing of it reaches the student."""
     with Shift(lesson.embedding) as shift:
         loss = soft_cross_entropy(lesson.student.module(batch.x), target).sum()
     return torch.autograd.grad(loss, shift.delta)[0]
@@ -93,9 +91,8 @@ def moved(lesson: Lesson, batch: Batch, by: Tensor) -> Tensor:
 
 def adversarial(lesson: Lesson, batch: Batch, target: Tensor, eps: float) -> Tensor:
     """(n,) loss against `target` (classes or probabilities) where the row's vectors are moved by eps against it."""
-    g = slope(lesson, batch, target)
-    size = g.flatten(1).norm(dim=1).clamp(min=1e-12)[:, None, None]
-    return soft_cross_entropy(moved(lesson, batch, eps * g / size), target)
+    by = eps * unit(slope(lesson, batch, target))
+    return soft_cross_entropy(moved(lesson, batch, by), target)
 
 
 def attacked(lesson: Lesson, batch: Batch, radius: float, steps: int = STEPS) -> tuple[Tensor, Tensor]:

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from unmask.audit.further import FURTHER
 from unmask.audit.inside import INSIDE
 from unmask.audit.questions import QUESTIONS, Check
 from unmask.errors import unknown
@@ -89,6 +90,21 @@ CHECKS: dict[str, Check] = {
         "How often judges trained on purely random masks find the answer in the values shown.",
         "Jethani et al. 2021",
     ),
+    "quiet-share": Check(
+        "quiet:quiet_share",
+        "smuggling",
+        "lower",
+        "How much of all that the quiet ones of the kept units tell, those that say little on their own, is told by "
+        "which units they are: a few honest units in front do not hide a code.",
+        costly=True,
+    ),
+    "quiet-reading": Check(
+        "quiet:quiet_reading",
+        "smuggling",
+        "higher",
+        "How often judges trained on random masks find the answer in the values of the quiet units.",
+        costly=True,
+    ),
     "mask-only": Check(
         "smuggling:mask_only",
         "smuggling",
@@ -145,6 +161,7 @@ CHECKS: dict[str, Check] = {
         "Adebayo et al. 2018",
         costly=True,
     ),
+    **FURTHER,
     **INSIDE,
     "human-precision": Check(
         "people:human_precision",
@@ -168,6 +185,20 @@ CHECKS: dict[str, Check] = {
         "higher",
         "F1 of the two, row by row, then averaged; sentences count by their words.",
         "DeYoung et al. 2020",
+        truth=True,
+    ),
+    "human-precision-micro": Check(
+        "people:human_precision_micro",
+        "people",
+        "higher",
+        "Share of what is kept that people marked, over the units of all rows together.",
+        truth=True,
+    ),
+    "human-recall-micro": Check(
+        "people:human_recall_micro",
+        "people",
+        "higher",
+        "Share of what people marked that is kept, over the units of all rows together.",
         truth=True,
     ),
     "human-f1-micro": Check(

@@ -15,23 +15,41 @@ from unmask.models import shown
 from unmask.nets import Reader
 from unmask.types import Dataset, Explainer, Explanation, Inputs, Model, Removal, Split
 
-__all__ = ["Case", "Pool", "Subject", "Values", "digest", "missing"]
+__all__ = ["Case", "Pool", "Subject", "Values", "digest", "missing", "placed", "some"]
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Values:
-    """One value for each example; with `over`, the number reported is mean(values) / mean(over)."""
+    """One value for each example; with `over`, the number reported is mean(values) / mean(over).
+
+    `parts` holds the same by something else ("explanation=l2x"), `curve` by the point of a curve; (n,) each.
+    """
 
     values: Tensor  # (n,)
     over: Tensor | None = None
     note: str = ""
+    parts: Mapping[str, Tensor] = field(default_factory=dict)
+    curve: Mapping[float, Tensor] = field(default_factory=dict)
 
 
 def missing(case: Case, note: str) -> Values:
     """No value for any row, and why."""
     return Values(torch.full((len(case.target),), torch.nan), note=note)
+
+
+def some(case: Case, most: int) -> Tensor:
+    """Numbers of `most` rows at even distances, or of all: for checks that ask the model much about each."""
+    n = len(case.target)
+    return torch.linspace(0, n - 1, min(n, most)).round().long()
+
+
+def placed(case: Case, index: Tensor, values: Tensor) -> Tensor:
+    """(n,) values of the rows at `index`, nan for the others."""
+    found = torch.full((len(case.target),), torch.nan)
+    found[index] = values.float()
+    return found
 
 
 @dataclass(frozen=True)

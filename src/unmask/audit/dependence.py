@@ -7,14 +7,17 @@ to expect by chance is that of the random control: k of the valid units.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from torch import Tensor
+from torch import Tensor, nn
 
 from unmask import seeds
 from unmask.audit.case import Case, Subject, Values, missing
@@ -25,9 +28,19 @@ from unmask.models import Wrapped
 from unmask.training import Recipe, minimize, soft_cross_entropy
 from unmask.types import Explainer, Inputs
 
-__all__ = ["REFITS", "cosine", "permuted_labels", "randomized_model"]
+__all__ = [
+    "GROUPS",
+    "REFITS",
+    "cascading",
+    "cosine",
+    "independent",
+    "layers",
+    "permuted_labels",
+    "randomized_model",
+]
 
 REFITS = 3  # networks with random weights: one alone may point at the same units by luck
+GROUPS = 5  # of layers, at most, that are drawn anew one after the other: the explainer is fitted again for each
 FITTED = 0.95  # share of the shuffled labels that a copy of the model is trained to know by heart
 ROUNDS = 20  # of ROUND's epochs, at most
 ROUND = Recipe(epochs=10, batch=64, rate=1e-3)
@@ -54,6 +67,61 @@ def permuted_labels(case: Case, subject: Subject) -> Values:
         return missing(case, note)
     found = _survival(case, subject, [model])
     return replace(found, note=found.note or note)
+
+
+def cascading(case: Case, subject: Subject) -> Values:
+    """Cosine of the masks with those for the model whose layers are random from the last to the first; lower is better.
+
+    The curve is over the share of the layers drawn anew, the output's first; the number is that of all of them. The
+    explainer is cloned and fitted again each time. By chance k/d. Adebayo et al. 2018.
+    """
+    found = _curve(case, subject, _by_layers(case, cumulative=True))
+    return replace(found, values=list(found.curve.values())[-1]) if found.curve else found
+
+
+def independent(case: Case, subject: Subject) -> Values:
+    """The same with one group of layers drawn anew and all others as they were, a mean over groups; lower is better.
+
+    A layer that matters little may change little: the curve, from the output to the input, says which. By chance k/d.
+    Adebayo et al. 2018.
+    """
+    return _curve(case, subject, _by_layers(case, cumulative=False))
+
+
+def layers(module: nn.Module) -> list[list[str]]:
+    """Names of the submodules that own parameters, from the output to the input, in GROUPS groups at most."""
+    names = [name for name, m in module.named_modules() if any(True for _ in m.parameters(recurse=False))][::-1]
+    size = min(GROUPS, len(names))
+    edges = [round(i * len(names) / size) for i in range(size + 1)]
+    return [names[a:b] for a, b in pairwise(edges)]
+
+
+def _by_layers(case: Case, cumulative: bool) -> Iterator[tuple[float, Wrapped]]:
+    """Share of the groups of layers, and the model with this group drawn anew, or all up to it: one copy at a time."""
+    model, whole = case.model, anew(case.model, seeds.derive(case.seed, "layers"))
+    if whole is None or whole.module is None or not isinstance(model, Wrapped) or model.module is None:
+        return
+    groups, drawn = layers(model.module), whole.module.state_dict()
+    for i in range(len(groups)):
+        taken = {name for group in (groups[: i + 1] if cumulative else groups[i : i + 1]) for name in group}
+        copy = deepcopy(model.module)
+        state = copy.state_dict()
+        copy.load_state_dict(state | {key: drawn[key] for key in state if key.rpartition(".")[0] in taken})
+        how = "up to" if cumulative else "only"
+        name = f"{model.name}, layers {how} {i + 1} of {len(groups)} with random weights"
+        yield (i + 1) / len(groups), replace(model, module=copy, call=copy, name=name)
+
+
+def _curve(case: Case, subject: Subject, models: Iterator[tuple[float, Wrapped]]) -> Values:
+    curve = {}
+    for at, model in models:
+        found = _survival(case, subject, [model])
+        if bool(found.values.isnan().all()):
+            return found
+        curve[at] = found.values
+    if not curve:
+        return missing(case, "the weights of this model cannot be drawn anew")
+    return Values(torch.stack(list(curve.values())).mean(0), curve=curve)
 
 
 def cosine(kept: Tensor, again: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from unmask.models import Wrapped, wrap
 from unmask.training import Recipe, minimize, soft_cross_entropy
 from unmask.types import Inputs, Model
 
-__all__ = ["anew", "fs_a", "fu_a", "reset"]
+__all__ = ["anew", "fs_a", "fu_a", "reset", "retrained"]
 
 RECIPE = Recipe(epochs=60, batch=64, rate=1e-3, patience=8)
 STEPS = 20  # of an epoch, at least: few rows are learned in smaller batches
@@ -35,6 +35,15 @@ def fs_a(case: Case, subject: Subject) -> Values:
 def fu_a(case: Case, subject: Subject) -> Values:
     """1 where a fresh network, trained on (everything but the kept units, M(x)), gives the target; lower is better."""
     return _agreement(case, subject, complement=True)
+
+
+def retrained(case: Case, subject: Subject) -> tuple[Values, Wrapped]:
+    """As `fu_a`, and the network, which reads rows as they come; for explanations that know the judges' rows."""
+    seed = seeds.derive(case.seed, "fresh", "left")
+    net, note = _network(case, seed)
+    ((train, held_out, test, _),) = _lessons(case, subject, net, complement=True)
+    said = _answers(_taught(net, train, held_out, seed), test.x).argmax(1)
+    return Values((said == case.target).float(), note=note), replace(net, name=f"{net.name}, retrained")
 
 
 def anew(model: Model, seed: int) -> Wrapped | None:

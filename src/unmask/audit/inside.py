@@ -11,8 +11,18 @@ INSIDE: dict[str, Check] = {
         "locked:interlocking",
         "locked",
         "lower",
-        "How much more often a fresh predictor, free to read other units, is right than the model from its rationale.",
+        "Would the predictor be better off elsewhere? How much more often a fresh one is right, reading the best other "
+        "selection of as many units, than the model from its rationale.",
         "Yu et al. 2021",
+        rationale=True,
+    ),
+    "hard-soft-gap": Check(
+        "locked:hard_soft_gap",
+        "locked",
+        "lower",
+        "How much more often the model's soft side (attention over the whole row, gates half open) is right than its "
+        "predictor from the units kept: what the soft selection knows and the rationale does not carry.",
+        "after Yu et al. 2021",
         rationale=True,
     ),
     "first-unit": Check(

@@ -1,7 +1,8 @@
 """Is it locked? About models that explain themselves: a generator chooses, a predictor tells from what was chosen.
 
 The two may lock each other into a poor choice: the predictor knows only what it is shown, and the generator shows what
-the predictor knows (Yu et al. 2021). Such an explainer has `told(x, kept) -> (n, classes)`, the predictor alone.
+the predictor knows (Yu et al. 2021). Such an explainer has `told(x, kept) -> (n, classes)`, the predictor alone, and,
+where it has a soft side, `softly(x) -> (n, classes)`, the answer of that.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from unmask.judge import RECIPE, Judge, Rows, judge_net, mixed_sizes, train_judg
 from unmask.masking import subsets
 from unmask.types import Split
 
-__all__ = ["elsewhere", "exclusion", "explains_itself", "first_unit", "interlocking"]
+__all__ = ["elsewhere", "exclusion", "explains_itself", "first_unit", "hard_soft_gap", "interlocking"]
 
 REPLACED = 20  # times that the rest of each row is replaced
 SINGLES = 200_000  # units that are shown on their own, at most
 AT_ONCE = 4096  # of them in one go
+NO_LABELS = "there are no labels to be right about"
+NO_SOFT_SIDE = "its selection is hard alone: there is no soft one to compare it with"
 NOT_ITS_OWN = "the model answers without this explanation: only one that tells from a rationale can be locked to it"
 
 
@@ -66,6 +69,21 @@ def first_unit(case: Case, subject: Subject) -> Values:
     return Values(subsets.holds_first(subject.kept, case.valid).float())
 
 
+def hard_soft_gap(case: Case, subject: Subject) -> Values:
+    """1[the soft side is right] - 1[the predictor is right from the units kept]; lower is better."""
+    labels, explainer = case.labels, subject.explainer
+    if labels is None:
+        return missing(case, NO_LABELS)
+    if not explains_itself(explainer):
+        return missing(case, NOT_ITS_OWN)
+    if not hasattr(explainer, "softly"):
+        return missing(case, NO_SOFT_SIDE)
+    own: Any = explainer
+    soft = (own.softly(case.x).argmax(1) == labels).float()
+    hard = (own.told(case.x, subject.kept).argmax(1) == labels).float()
+    return Values(soft - hard, note=f"right in {float(soft.mean()):.0%} softly, in {float(hard.mean()):.0%} hard")
+
+
 def interlocking(case: Case, subject: Subject) -> Values:
     """1[a fresh predictor is right from the best units elsewhere] - 1[it is right from its own]; lower is better.
 
@@ -74,7 +92,7 @@ def interlocking(case: Case, subject: Subject) -> Values:
     """
     labels = case.labels
     if labels is None:
-        return missing(case, "there are no labels to be right about")
+        return missing(case, NO_LABELS)
     chance = subject.name.partition(" like ")[0] == "random"
     if not chance and not explains_itself(subject.explainer):
         return missing(case, NOT_ITS_OWN)

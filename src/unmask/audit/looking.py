@@ -24,6 +24,7 @@ from unmask.nets.attention import masked_softmax
 from unmask.types import rows_of
 
 __all__ = [
+    "ALIKE",
     "CONSTANTS",
     "Seen",
     "asked",
@@ -39,6 +40,7 @@ __all__ = [
     "shaken",
     "slopes",
     "swapped",
+    "vocabulary",
 ]
 
 CONSTANTS = 4  # words added to each row, as Bai et al. 2021 have it
@@ -124,23 +126,24 @@ def replaced(case: Case, s: Seen, synonyms: bool = False) -> Tensor:
     Nearest among the words of the judges' rows, so that no special token comes in. With `synonyms`, only words of the
     same part of speech and not of the opposite polarity replace each other; a word without any stays.
     """
-    table = embedding_of(s.model.module)
-    if not isinstance(table, nn.Embedding) or s.x.shape != s.valid.shape:
+    vectors, ids, spelling = vocabulary(case, s.wrapped, s.x)
+    return swapped(vectors, s.x, s.valid, ids, case.seed, spelling=spelling if synonyms else None)
+
+
+def vocabulary(case: Case, model: Wrapped, x: Tensor) -> tuple[Tensor, Tensor, dict[int, str]]:
+    """The model's word vectors, the ids of the judges' rows, how these and those of the audited rows `x` are spelled.
+
+    An id that stands for many words is spelled once.
+    """
+    table = None if model.module is None else embedding_of(model.module)
+    if not isinstance(table, nn.Embedding) or x.shape != case.valid.shape:
         raise InputError("words are replaced where a model reads one id for each word through an nn.Embedding")
     others = case.pools["train"].split.x
-    valid = case.data.layout.valid(others)
-    known, first = np.unique(s.wrapped.feed(others)[valid].cpu().numpy(), return_index=True)
-    vectors, ids = table.weight.detach(), torch.from_numpy(known).to(s.x.device)
-    if not synonyms:
-        return swapped(vectors, s.x, s.valid, ids, case.seed)
-    spelled = [word for row in others for word in row]
-    return swapped(vectors, s.x, s.valid, ids, case.seed, spelling=_spelling(case, s, ids, [spelled[i] for i in first]))
-
-
-def _spelling(case: Case, s: Seen, known: Tensor, words: list[str]) -> dict[int, str]:
-    """How the ids of the audited rows and those `known` are spelled; one that stands for many words is spelled once."""
-    audited = zip(s.x[s.valid].tolist(), (word for row in case.x for word in row), strict=True)
-    return {**dict(audited), **dict(zip(known.tolist(), words, strict=True))}
+    known, first = np.unique(model.feed(others)[case.data.layout.valid(others)].cpu().numpy(), return_index=True)
+    words = [word for row in others for word in row]
+    audited = zip(x[case.valid].tolist(), (word for row in case.x for word in row), strict=True)
+    spelling = {**dict(audited), **{i: words[at] for i, at in zip(known.tolist(), first.tolist(), strict=True)}}
+    return table.weight.detach(), torch.from_numpy(known).to(x.device), spelling
 
 
 def swapped(
@@ -235,7 +238,7 @@ def _slope(s: Seen, x: Tensor, target: Tensor) -> Tensor:
         said = s.probabilities(s.model.answer(states, w.detach()))
     picked = said.gather(1, target[:, None].to(said.device)).sum()
     found = torch.autograd.grad(picked, [zero for _, zero in caught], allow_unused=True)
-    parts = [(g * v).sum(-1) for g, (v, _) in zip(found, caught, strict=True) if g is not None]
+    parts = [(g * v).flatten(2).sum(-1) for g, (v, _) in zip(found, caught, strict=True) if g is not None]
     return torch.stack(parts).sum(0).abs().cpu()
 
 

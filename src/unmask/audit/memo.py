@@ -26,13 +26,17 @@ class Memo:
     def _read(self, path: Path) -> None:
         for line in path.read_text(encoding="utf-8").splitlines():
             try:
-                key, values, over, note, seconds = json.loads(line)
+                key, values, over, note, seconds, parts, curve = json.loads(line)
             except ValueError:
                 continue  # the line that was being written when the run was cut short
-            self.known[key] = (
-                Values(torch.tensor(values), None if over is None else torch.tensor(over), note),
-                seconds,
+            found = Values(
+                torch.tensor(values),
+                None if over is None else torch.tensor(over),
+                note,
+                {name: torch.tensor(part) for name, part in parts},
+                {at: torch.tensor(part) for at, part in curve},
             )
+            self.known[key] = (found, seconds)
 
     def get(self, key: str) -> tuple[Values, float] | None:
         return self.known.get(key)
@@ -41,7 +45,8 @@ class Memo:
         if self.path is None or key in self.known:
             return
         over = None if found.over is None else _list(found.over)
-        add_line(self.path, json.dumps([key, _list(found.values), over, found.note, seconds]))
+        split = ([(name, _list(part)) for name, part in some.items()] for some in (found.parts, found.curve))
+        add_line(self.path, json.dumps([key, _list(found.values), over, found.note, seconds, *split]))
 
     def clear(self) -> None:
         """The audit is finished: nothing to resume."""

@@ -6,6 +6,8 @@ than once (a sentence as often as it has words). A row that people marked nothin
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from sklearn.metrics import auc, precision_recall_curve
 from torch import Tensor
@@ -20,7 +22,9 @@ __all__ = [
     "human_f1_micro",
     "human_iou",
     "human_precision",
+    "human_precision_micro",
     "human_recall",
+    "human_recall_micro",
     "iou_f1",
     "spans",
     "token_scores",
@@ -102,13 +106,19 @@ def human_f1(case: Case, subject: Subject) -> Values:
     return _compared(case, subject, 2)
 
 
+def human_precision_micro(case: Case, subject: Subject) -> Values:
+    """Precision over the units of all rows together."""
+    return _together(case, subject, lambda hit, chosen, wanted: Values(hit, over=chosen))
+
+
+def human_recall_micro(case: Case, subject: Subject) -> Values:
+    """Recall over the units of all rows together."""
+    return _together(case, subject, lambda hit, chosen, wanted: Values(hit, over=wanted))
+
+
 def human_f1_micro(case: Case, subject: Subject) -> Values:
     """F1 over the units of all rows together: long rows count more."""
-    if case.relevant is None:
-        return missing(case, NO_TRUTH)
-    w = _weight(case)
-    hit, chosen, wanted = ((w * part).sum(1) for part in (subject.kept & case.relevant, subject.kept, case.relevant))
-    return Values(2 * hit, over=chosen + wanted)
+    return _together(case, subject, lambda hit, chosen, wanted: Values(2 * hit, over=chosen + wanted))
 
 
 def human_iou(case: Case, subject: Subject) -> Values:
@@ -127,6 +137,15 @@ def _compared(case: Case, subject: Subject, which: int) -> Values:
     if case.relevant is None:
         return missing(case, NO_TRUTH)
     return Values(token_scores(subject.kept, case.relevant, _weight(case))[which])
+
+
+def _together(case: Case, subject: Subject, ratio: Callable[[Tensor, Tensor, Tensor], Values]) -> Values:
+    """A ratio of units that are both, kept, or marked, (n,) each; rows that people marked nothing in count too."""
+    if case.relevant is None:
+        return missing(case, NO_TRUTH)
+    w = _weight(case)
+    hit, chosen, wanted = ((w * part).sum(1) for part in (subject.kept & case.relevant, subject.kept, case.relevant))
+    return ratio(hit, chosen, wanted)
 
 
 def _weight(case: Case) -> Tensor:

@@ -13,6 +13,10 @@ QUESTIONS: dict[str, str] = {
     "locked": "Is it locked to a poor choice?",
     "stability": "Is it stable?",
     "dependence": "Does it depend on the model, on the data?",
+    "baseline": "Does it depend on the baseline?",
+    "agreement": "Do the methods agree?",
+    "lying": "Can it be made to lie?",
+    "change": "What would change the answer?",
     "attention": "Does attention tell what the model uses?",
     "people": "Do people agree?",
     "cost": "What does it cost?",
@@ -32,4 +36,6 @@ class Check:
     costly: bool = False  # trains or explains much more than the rest: run on demand only
     attention: bool = False  # about the model's attention: left out where it has none
     rationale: bool = False  # about models that explain themselves: left out where none is audited
+    several: bool = False  # about pairs of explanations: left out where there is only one
+    null: str = "what units drawn at random give"  # the level beside which a value is read
     truth: bool = False  # about units that people marked, or that are known to decide: left out where they are not

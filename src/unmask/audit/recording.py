@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from importlib.metadata import version
 
+from torch import Tensor
+
 from unmask.audit import verdict
-from unmask.audit.case import Case
+from unmask.audit.case import Case, digest
 from unmask.audit.smuggling import FOLDS, SEEDS
 from unmask.audit.subjects import Settings
+from unmask.types import Inputs
 
 __all__ = ["recorded"]
 
@@ -20,6 +24,7 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
         "removal": case.removal.name,
         "split": settings.split,
         "n": len(case.target),
+        "rows": _fingerprint(case.x),
         "seed": settings.seed,
         "model": case.model.describe(),
         "data": {
@@ -37,10 +42,16 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
             "encoding share": verdict.SHARE_LIMIT,
             "one-sided": verdict.ONE_SIDED,
             "survives random weights": verdict.SURVIVES,
+            "steady": verdict.STEADY,
             "attention hides": verdict.HIDES,
             "better off elsewhere": verdict.ELSEWHERE,
         },
     }
+
+
+def _fingerprint(x: Inputs) -> str:
+    """The same for the same rows: reports of them can be compared row by row."""
+    return digest(x) if isinstance(x, Tensor) else blake2b(repr(x).encode(), digest_size=12).hexdigest()
 
 
 def _plain(origin: Mapping[str, object]) -> dict[str, object]:

@@ -9,9 +9,10 @@ from torch import Tensor
 
 from unmask import seeds
 
-__all__ = ["RESAMPLES", "Bootstrap", "balanced", "holm"]
+__all__ = ["RESAMPLES", "Bootstrap", "balanced", "by_row", "holm", "level"]
 
 RESAMPLES = 2000
+PART = 200  # resamples that are drawn and summed at once
 LEVEL = 0.95
 
 
@@ -21,15 +22,16 @@ class Bootstrap:
     def __init__(self, n: int, seed: int) -> None:
         rng = seeds.generator(seeds.derive(seed, "bootstrap"))
         self.counts = torch.empty(RESAMPLES, n, dtype=torch.int16)
-        for row in self.counts:
-            row.copy_(torch.bincount(torch.randint(n, (n,), generator=rng), minlength=n))
+        for part in self.counts.split(PART):
+            drawn = torch.randint(n, part.shape, generator=rng) + n * torch.arange(len(part))[:, None]
+            part.copy_(torch.bincount(drawn.flatten(), minlength=part.numel()).view_as(part))
 
     def means(self, values: Tensor, weight: Tensor | None = None) -> Tensor:
         """(RESAMPLES,) weighted means; examples without a value (nan) are left out."""
         weight = torch.ones_like(values) if weight is None else weight
         weight = torch.where(values.isnan(), 0.0, weight).double()
         pair = torch.stack([weight * values.double().nan_to_num(), weight], 1)  # (n, 2)
-        sums = torch.cat([part.double() @ pair for part in self.counts.split(200)])
+        sums = torch.cat([part.double() @ pair for part in self.counts.split(PART)])
         return sums[:, 0] / sums[:, 1].clamp(min=1e-12)
 
     def interval(self, values: Tensor, over: Tensor | None = None) -> tuple[float, float, float]:
@@ -37,9 +39,7 @@ class Bootstrap:
         if bool(values.isnan().all()):
             return (float("nan"),) * 3
         drawn = self.means(values) if over is None else self.means(values) / self.means(over)
-        value = (
-            float(values.double().nanmean()) if over is None else float(values.double().mean() / over.double().mean())
-        )
+        value = level(values, over)
         tail = (1 - LEVEL) / 2
         low, high = torch.quantile(drawn, torch.tensor([tail, 1 - tail], dtype=drawn.dtype)).tolist()
         return value, low, high
@@ -51,6 +51,20 @@ class Bootstrap:
     def low(self, difference: Tensor) -> float:
         """Lower end of the interval of the mean."""
         return self.interval(difference)[1]
+
+
+def level(values: Tensor, over: Tensor | None = None) -> float:
+    """Mean (or ratio of means) alone."""
+    return float(values.double().nanmean()) if over is None else float(values.double().mean() / over.double().mean())
+
+
+def by_row(values: Tensor, over: Tensor | None = None) -> list[float]:
+    """One number for each row whose mean is the value; of a ratio of means its linear part, row by row."""
+    v = values.double()
+    if over is not None:
+        size = over.double().mean()
+        v = v.mean() / size + (v - v.mean() / size * over.double()) / size
+    return [float(x) for x in v]
 
 
 def balanced(target: Tensor) -> Tensor:

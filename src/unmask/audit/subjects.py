@@ -38,6 +38,8 @@ class Settings:
     seed: int = 0
     checks: tuple[str, ...] = chosen("default")
     pool: int = 2000  # rows to learn from, at most; a quarter as many to stop on
+    budget: float | None = None  # seconds from `begun` on; checks that do not fit are left out
+    begun: float = 0.0
 
     def __post_init__(self) -> None:
         if self.pool < 4 * LEAST:
@@ -197,12 +199,14 @@ def _checked(name: str, e: Explanation, valid: Tensor) -> Explanation:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """A control that can be asked again: `random` draws afresh for other rows and for another model."""
+    """A control that can be asked again: `random` draws afresh for other rows, model, removal or seed."""
 
     name: str
     k: int | Tensor
     case: Case
     model: str = ""
+    removal: str | None = None
+    seed: int = 0
 
     def fit(self, model: Model, data: Dataset) -> _Drawn:
         return replace(self, model=model.name)
@@ -213,7 +217,8 @@ class _Drawn:
     def explain(self, x: Inputs, target: Tensor | None = None) -> Explanation:
         valid = self.case.data.layout.valid(x)
         rows = digest(x) if isinstance(x, Tensor) else str(len(x))
-        rng = seeds.generator(seeds.derive(self.case.seed, "control", self.name, "asked", self.model, rows))
+        asked = (self.model, rows, self.removal or "", self.seed)
+        rng = seeds.generator(seeds.derive(self.case.seed, "control", self.name, "asked", *asked))
         scores, kept = control_scores(self.name, valid, self.k, rng)
         return Explanation(scores, kept, valid, self.case.target if target is None else target)
 

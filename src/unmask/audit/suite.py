@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -12,22 +12,20 @@ import torch
 from torch import Tensor
 
 from unmask import progress
-from unmask.audit import CHECKS, DECIDING, QUESTIONS, function_of, verdict
+from unmask.audit import CHECKS, DECIDING, QUESTIONS, budget, function_of, verdict
 from unmask.audit.case import Case, Subject, Values, digest
-from unmask.audit.dependence import REFITS
-from unmask.audit.examples import examples
+from unmask.audit.examples import examples, heats, learning, places
 from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
 from unmask.audit.recording import recorded
-from unmask.audit.stability import DRAWS
-from unmask.audit.statistics import Bootstrap, balanced, holm
+from unmask.audit.statistics import Bootstrap, balanced, by_row, holm, level
 from unmask.audit.subjects import Settings, assemble, control
 from unmask.masking.controls import CONTROLS
 from unmask.models import Wrapped
 from unmask.types import Dataset, Explainer, Explanation, Findings, Result, Verdict
 
-__all__ = ["cost", "run"]
+__all__ = ["run"]
 
 
 @dataclass(frozen=True)
@@ -54,10 +52,12 @@ def run(
     settings: Settings,
     *,
     resume: Path | None = None,
+    say: Callable[[str], None] = progress.say,
 ) -> Findings:
     """Audit the given explainers and ready-made explanations; with `resume`, finished checks are kept there."""
     settings = _fitting(model, data, given, settings)
     case = assemble(model, data, given, settings)
+    settings, plan = budget.within(case, settings, say)
     bench = _measure(case, Memo(resume), settings)
     rows = tuple(row for subject in case.subjects for row in _rows(bench, subject))
     return Findings(
@@ -67,13 +67,16 @@ def run(
         verdicts=_verdicts(bench),
         controls=tuple(CONTROLS),
         examples=tuple(examples(case)),
-        settings=recorded(case, settings),
+        heats=tuple(heats(case)),
+        settings=recorded(case, settings) | ({} if plan is None else {"left out": list(plan.left_out)}),
         questions={
             text: found
             for q, text in QUESTIONS.items()
             if (found := tuple(c for c in settings.checks if CHECKS[c].question == q))
         },
         definitions={name: CHECKS[name].line for name in settings.checks},
+        places=places(case),
+        learning=learning(case),
     )
 
 
@@ -83,37 +86,11 @@ def _fitting(model: Wrapped, data: Dataset, given: Mapping[str, object], setting
         "attention": pays_attention(model),
         "rationale": any(explains_itself(thing) for thing in given.values()),
         "truth": data[settings.split].relevant is not None,
+        "several": len(given) > 1,
     }
     lacks = [what for what, there in has.items() if not there]
     fit = (name for name in settings.checks if not any(getattr(CHECKS[name], what) for what in lacks))
     return replace(settings, checks=tuple(fit))
-
-
-def cost(data: Dataset, given: Mapping[str, object], settings: Settings) -> str:
-    """What an audit will take, in a sentence, before anything is fitted."""
-    rows = min(settings.n, len(data[settings.split]))
-    judged = sum(min(most, len(data[s])) for s, most in settings.pools.items())
-    total, shared = len(given) + len(CONTROLS), 6 if "eval-x" in settings.checks else 3
-    return (
-        f"auditing {len(given)} explanations and {len(CONTROLS)} controls on {rows} rows: about "
-        f"{rows * (1 + 2 * total) + judged:,} model answers besides what the methods ask themselves, "
-        f"{total * judged:,} further rows explained for the judges, at least {6 * total + shared} judges trained"
-        + "".join(f", {more}" for more in _on_demand(data, given, settings.checks, rows))
-    )
-
-
-def _on_demand(data: Dataset, given: Mapping[str, object], checks: Iterable[str], rows: int) -> list[str]:
-    """What the costly checks come to: only explainers, given or by name, can be asked and fitted again."""
-    askable = sum(isinstance(thing, str) or hasattr(thing, "explain") for thing in given.values())
-    fresh, moved = len({"fs-a", "fu-a"} & {*checks}), {"sen", "sen-legacy"} & {*checks} and not data.layout.is_text
-    refits = REFITS * ("randomized-model" in checks) + ("permuted-labels" in checks)
-    parts = {
-        f"at least {fresh * (len(given) + len(CONTROLS))} fresh networks trained": fresh,
-        f"{askable * DRAWS * rows:,} moved rows explained": moved and askable,
-        f"{askable * refits} explainers fitted again": refits * askable,
-        "a copy of the model trained on shuffled labels": "permuted-labels" in checks,
-    }
-    return [text for text, wanted in parts.items() if wanted]
 
 
 def _measure(case: Case, memo: Memo, settings: Settings) -> _Bench:
@@ -155,36 +132,51 @@ def _rows(bench: _Bench, subject: Subject) -> list[Result]:
     for name in bench.checks:
         own, null = bench.values(subject.name, name), bench.null(subject.name, name)
         rows.append(_result(bench, subject, name, own, null))
-        if CHECKS[name].by_class:
-            for c, label in enumerate(bench.case.data.classes):
-                there = bench.case.target == c
-                parts = (Values(torch.where(there, v.values, torch.nan)) for v in (own, null))
-                rows.append(_result(bench, subject, f"{name}@class={label}", *parts))
+        for label, part, chance in _parts(bench.case, own, null, CHECKS[name].by_class):
+            rows.append(_part(bench, subject, f"{name}@{label}", part, chance))
+        for at, point in own.curve.items():
+            rows.append(replace(_part(bench, subject, name, point, null.curve.get(at)), at=at))
     return rows
 
 
+def _parts(case: Case, own: Values, null: Values, by_class: bool) -> Iterator[tuple[str, Tensor, Tensor | None]]:
+    """What a check is split by: its label, the values there, and those of the random control where it has them."""
+    for c, label in enumerate(case.data.classes if by_class else ()):
+        there = case.target == c
+        part, chance = (torch.where(there, v.values, torch.nan) for v in (own, null))
+        yield f"class={label}", part, chance
+    for label, part in own.parts.items():
+        yield label, part, null.parts.get(label)
+
+
+def _part(bench: _Bench, subject: Subject, label: str, values: Tensor, null: Tensor | None) -> Result:
+    chance = torch.full_like(values, torch.nan) if null is None else null
+    whole = _result(bench, subject, label, Values(values), Values(chance))
+    return replace(whole, passed=None, seconds=0.0)
+
+
 def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Values) -> Result:
-    name, _, by_class = label.partition("@")
+    name = label.partition("@")[0]
     value, low, high = bench.bootstrap.interval(own.values, own.over)
-    level = bench.bootstrap.interval(null.values, null.over)[0]
     return Result(
         explanation=subject.name,
         check=label,
         value=value,
         low=low,
         high=high,
-        null=level,
+        null=level(null.values, null.over),
         better=CHECKS[name].better,
-        passed=None if by_class else _passed(bench, subject, name),
+        passed=_passed(bench, subject, name) if name == label else None,
         n=int((~own.values.isnan()).sum()),
-        seconds=0.0 if by_class else bench.found[subject.name, name][1],
+        seconds=bench.found[subject.name, name][1],
         note=own.note,
+        values=() if name != label or subject.name in CONTROLS else tuple(by_row(own.values, own.over)),
     )
 
 
 def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
     """Whether a deciding number is on the good side of its rule; None for what only informs."""
-    decides = check in (*DECIDING, "randomized-model", "attention-flow", "interlocking", "exclusion")
+    decides = check in (*DECIDING, *verdict.EVIDENCE.values())
     if not decides or bool(bench.values(subject.name, check).values.isnan().all()):
         return None
     e = _evidence(bench, subject, bench.case.once("p-values", lambda: _p_values(bench)))
@@ -193,10 +185,16 @@ def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
         "fu-m": e.needed[2] <= verdict.ALPHA,
         "encoding-share": not verdict.leaks(e),
         "reading": e.reading[2] > 0,
-        "randomized-model": not verdict.survives(e),
+        "randomized-model": not verdict.stays(e.randomized),
+        "cascading-randomization": not verdict.stays(e.cascaded),
+        "seed-stability": not verdict.shifts(e.seeds),
+        "topk-overlap": not verdict.shifts(e.nearby),
+        "removal-sensitivity": not verdict.shifts(e.removals),
         "attention-flow": not verdict.hides(e),
-        "interlocking": not verdict.locked(e),
+        "interlocking": None if verdict.untold(e) else not verdict.locked(e),
         "exclusion": not verdict.open_(e),
+        "quiet-share": not verdict.coded(e),
+        "quiet-reading": None if e.quiet_read is None else e.quiet_read[1] > 0,
     }[check]
 
 
@@ -233,30 +231,35 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         return own, null
 
     share, null = bench.values(name, "encoding-share"), bench.null(name, "encoding-share")
-    level = bench.bootstrap.interval(null.values, null.over)[2]
+    upper = bench.bootstrap.interval(null.values, null.over)[2]
     read = [float(v.values.mean()) for v in (bench.values(name, "reading"), bench.null(name, "reading"))]
     return verdict.Evidence(
         name=name,
         enough=(*pair("fs-m"), p["fs-m"][name]),
         needed=(*pair("fu-m"), p["fu-m"][name]),
         share=bench.bootstrap.interval(share.values, share.over)[:2],
-        share_null=max(0.0, level) if level == level else 0.0,
+        share_null=max(0.0, upper) if upper == upper else 0.0,
         reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading"))),
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
-        randomized=_measured(bench, name, "randomized-model"),
-        hidden=_measured(bench, name, "attention-flow"),
-        elsewhere=_measured(bench, name, "interlocking"),
-        sealed=_measured(bench, name, "exclusion"),
+        **{part: _measured(bench, name, check) for part, check in verdict.EVIDENCE.items()},
     )
 
 
 def _measured(bench: _Bench, name: str, check: str) -> tuple[float, float, float] | None:
-    """Value, lower bound and the random control's value of a check that not every audit has; None: not measured."""
+    """Value, the bound that speaks for the explanation and the random control's value; None: not measured.
+
+    The bound is the upper one where higher is better. What changes is given as what stays.
+    """
     if check not in bench.checks or bool(bench.values(name, check).values.isnan().all()):
         return None
     own, null = bench.values(name, check), bench.null(name, check)
-    value, low, _ = bench.bootstrap.interval(own.values, own.over)
-    return value, low, bench.bootstrap.interval(null.values, null.over)[0]
+    value, low, high = bench.bootstrap.interval(own.values, own.over)
+    chance = level(null.values, null.over)
+    if check == "removal-sensitivity":
+        return 1 - value, 1 - low, 1 - chance
+    if check == "quiet-reading":
+        return value, bench.bootstrap.low(_difference(bench, name, check)), chance
+    return value, high if check in verdict.STEADINESS else low, chance
 
 
 def _one_sided(case: Case, same: Tensor) -> str:

@@ -7,6 +7,7 @@ import sys
 
 __all__ = ["StoppedError", "main"]
 
+LONGEST = 1000  # characters of a message
 INTERRUPTED = 130  # what a shell expects of a command that Ctrl-C has ended
 
 
@@ -49,6 +50,7 @@ def _where_to_look(error: Exception) -> str:
 
 
 def _leave(text: str, code: int) -> None:
-    """Say one line on standard error, and go."""
-    print(" ".join(text.split()), file=sys.stderr)
+    """Say one line on standard error, and go; what a file of noise has for names is not printed as it is."""
+    line = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+    print(line if len(line) <= LONGEST else f"{line[:LONGEST]}…", file=sys.stderr)
     sys.exit(code)

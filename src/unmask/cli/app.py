@@ -7,28 +7,34 @@ from typing import Annotated
 
 import typer
 
+from unmask.cli.gate import gate
 from unmask.cli.more import more
 from unmask.cli.options import (
-    STEADY,
+    BudgetOption,
     ChecksOption,
     DataOption,
+    DropOption,
+    ExplainersOption,
     KindOption,
     KOption,
     LabelOption,
     MethodOption,
+    MethodsOption,
     ModelOption,
     OutputsOption,
+    PartsOption,
     RemovalOption,
     ReportOption,
+    RowsOption,
+    ScoresOption,
     SeedOption,
     SplitOption,
     TakesOption,
     TaskOption,
     TextOption,
     examples,
-    offered,
 )
-from unmask.methods import METHODS, MODELS
+from unmask.cli.trained import trained
 
 __all__ = ["app"]
 
@@ -102,6 +108,8 @@ def fit(
     kind: KindOption = None,
     outputs: OutputsOption = None,
     takes: TakesOption = None,
+    drop: DropOption = None,
+    parts: PartsOption = None,
     removal: RemovalOption = None,
     seed: SeedOption = 0,
 ) -> None:
@@ -113,7 +121,8 @@ def fit(
     from unmask.cli.sources import Source
     from unmask.cli.steps import fit_step
 
-    fit_step(Source(model, data, label, text, kind, outputs, takes, seed), method, k, removal, out)
+    source = Source(model, data, label, text, kind, outputs, takes, seed, tuple(drop or ()), parts)
+    fit_step(source, method, k, removal, out)
 
 
 @app.command(
@@ -131,6 +140,8 @@ def explain(
     kind: KindOption = None,
     outputs: OutputsOption = None,
     takes: TakesOption = None,
+    drop: DropOption = None,
+    parts: PartsOption = None,
     split: SplitOption = "test",
     show: Annotated[int, typer.Option(metavar="N", help="How many rows to draw.")] = 3,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all rows as JSON.")] = None,
@@ -145,45 +156,37 @@ def explain(
     from unmask.cli.sources import Source
     from unmask.cli.steps import explain_step
 
-    explain_step(Source(model, data, label, text, kind, outputs, takes, seed), explainer, split, show, out)
+    source = Source(model, data, label, text, kind, outputs, takes, seed, tuple(drop or ()), parts)
+    explain_step(source, explainer, split, show, out)
 
 
 @app.command(
     epilog=examples(
         "unmask audit --model reference --data tumours --k 4 --method l2x",
         "unmask audit --model my:net --outputs logits --data x.npz --k 9 --scores s.npy",
-        "unmask audit --model reference --data tumours --k 4 --method l2x --checks default,fs-a,sen",
+        "unmask audit --model forest.onnx --data loans.csv --label paid --k 3 --scores shap.npz",
+        "unmask audit --model reference --data tumours --k 4 --method l2x --checks all --budget 5m",
     )
 )
 def audit(
     model: ModelOption,
     data: DataOption,
     k: KOption,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            help="A method to fit and audit; may be repeated. See: unmask methods.",
-            autocompletion=offered(METHODS),
-        ),
-    ] = None,
-    explainer: Annotated[
-        list[Path] | None, typer.Option(metavar="FOLDER", help="A saved explainer; may be repeated.")
-    ] = None,
-    scores: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Scores made elsewhere, an .npy file (rows, units); may be repeated."),
-    ] = None,
+    method: MethodsOption = None,
+    explainer: ExplainersOption = None,
+    scores: ScoresOption = None,
     label: LabelOption = None,
     text: TextOption = None,
     kind: KindOption = None,
     outputs: OutputsOption = None,
     takes: TakesOption = None,
+    drop: DropOption = None,
+    parts: PartsOption = None,
     removal: RemovalOption = None,
     split: SplitOption = "test",
-    rows: Annotated[int, typer.Option(metavar="N", help="How many rows are drawn for the audit.")] = 500,
+    rows: RowsOption = 500,
     checks: ChecksOption = "default",
+    budget: BudgetOption = None,
     out: ReportOption = Path("."),
     seed: SeedOption = 0,
 ) -> None:
@@ -200,90 +203,12 @@ def audit(
     from unmask.cli.sources import Source
     from unmask.cli.steps import AuditRequest, audit_step
 
-    source = Source(model, data, label, text, kind, outputs, takes, seed)
+    source = Source(model, data, label, text, kind, outputs, takes, seed, tuple(drop or ()), parts)
     names = [name.strip() for name in checks.split(",")]
-    audit_step(source, AuditRequest(method or [], explainer or [], scores or [], k, split, rows, removal, names), out)
+    given = AuditRequest(method or [], explainer or [], scores or [], k, split, rows, removal, names, budget)
+    audit_step(source, given, out)
 
 
-@app.command(
-    epilog=examples(
-        "unmask steady --model examples.attention_model:model --data reviews --k 3",
-        "unmask steady --model my:net --outputs logits --attention layers.attention --data tweets.csv --k 5",
-    )
-)
-def steady(
-    model: ModelOption,
-    data: DataOption,
-    k: KOption,
-    attention: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The part of your torch module that gives out the weights, one for each word; not needed where the "
-            "model has attend and answer, or was wrapped with it.",
-        ),
-    ] = None,
-    method: Annotated[
-        str, typer.Option(metavar="NAME", help="How it is trained on.", autocompletion=offered(STEADY))
-    ] = "seat",
-    epochs: Annotated[int, typer.Option(metavar="N", help="How many epochs it is trained on.")] = 3,
-    label: LabelOption = None,
-    text: TextOption = None,
-    kind: KindOption = None,
-    outputs: OutputsOption = None,
-    takes: TakesOption = None,
-    rows: Annotated[int, typer.Option(metavar="N", help="How many rows are drawn for the audits.")] = 300,
-    out: ReportOption = Path("."),
-    seed: SeedOption = 0,
-) -> None:
-    """Make the attention of your model steady: audit it, train it on, audit it again.
-
-    Steady attention stays where it was when words change a little, says the
-    same as before and looks at the same words (SEAT, Hu et al. 2023).
-    Writes one report of both models and the weights of the steady one.
-    """
-    from unmask.cli.sources import Source
-    from unmask.cli.steady import SteadyRequest, steady_step
-
-    source = Source(model, data, label, text, kind, outputs, takes, seed)
-    steady_step(source, SteadyRequest(k, method, attention, epochs, rows), out)
-
-
-@app.command(
-    epilog=examples(
-        "unmask rationalize --data reviews:unit=sentences --keep 1",
-        "unmask rationalize --data tickets.csv --text body --label team --keep 0.2 --method mcd",
-    )
-)
-def rationalize(
-    data: DataOption,
-    keep: Annotated[
-        float, typer.Option(metavar="K", help="How much of a row it may read: a number of units, or a share like 0.2.")
-    ],
-    method: Annotated[
-        str, typer.Option(metavar="NAME", help="Which model (see unmask methods).", autocompletion=offered(MODELS))
-    ] = "a2r",
-    label: LabelOption = None,
-    text: TextOption = None,
-    kind: KindOption = None,
-    rows: Annotated[int, typer.Option(metavar="N", help="How many rows are drawn for the audit.")] = 300,
-    show: Annotated[int, typer.Option(metavar="N", help="How many test rows are shown with their rationales.")] = 3,
-    out: ReportOption = Path("."),
-    seed: SeedOption = 0,
-) -> None:
-    """Train a model that explains itself: it chooses a few units of a row, and answers from them alone.
-
-    Says how right it is, shows rationales, and audits it: does the choice
-    smuggle the answer, are choice and answer locked into each other (Yu et
-    al. 2021), does the answer depend on nothing else? Writes the model and
-    the report.
-    """
-    from unmask.cli.rationalize import RationaleRequest, rationalize_step
-    from unmask.cli.sources import Source
-
-    rationalize_step(
-        Source("reference", data, label, text, kind, None, None, seed), RationaleRequest(keep, method, rows, show), out
-    )
-
-
+app.add_typer(gate)
+app.add_typer(trained)
 app.add_typer(more)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from unmask.audit import CHECKS
-from unmask.cli.options import JsonOption, examples, offered
+from unmask.cli.options import FigureOption, JsonOption, MetricOption, examples, offered
 from unmask.data import DATASETS
 from unmask.methods import METHODS, MODELS
 from unmask.reproduce import PAPERS
@@ -26,12 +26,22 @@ def methods(json: JsonOption = False) -> None:
     show_rows([*method_rows(METHODS), *method_rows(MODELS, "itself")], json)
 
 
-@more.command(epilog=examples("unmask checks", "unmask checks --json"))
-def checks(json: JsonOption = False) -> None:
+@more.command(epilog=examples("unmask checks", "unmask checks --json", "unmask checks --out docs/checks.md"))
+def checks(
+    json: JsonOption = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write them as a page, with formulas and examples.")
+    ] = None,
+) -> None:
     """List what the audit measures: name, whether it is run by default, which direction is better, one line, paper."""
     from unmask.cli.tables import check_rows, show_rows
 
-    show_rows(check_rows(CHECKS), json)
+    if out is None:
+        show_rows(check_rows(CHECKS), json)
+        return
+    from unmask.cli.checks import write_checks
+
+    typer.echo(f"written: {write_checks(out)}")
 
 
 @more.command(epilog=examples("unmask data", "unmask data info reviews", "unmask data list --json"))
@@ -69,16 +79,12 @@ def reproduce(
         ),
     ] = "list",
     table: Annotated[str | None, typer.Option(metavar="T", help="One table only.")] = None,
-    figure: Annotated[
-        str | None, typer.Option(metavar="F", help="A figure instead of tables; a2r has 1 and 2, meed 3, seat 2.")
-    ] = None,
+    figure: FigureOption = None,
     dataset: Annotated[
         str | None, typer.Option(metavar="NAME", help="One data set only.", autocompletion=offered(DATASETS))
     ] = None,
     row: Annotated[list[str] | None, typer.Option(metavar="ROW", help="One row only; may be repeated.")] = None,
-    metric: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="One metric only, such as fs-m; may be repeated.")
-    ] = None,
+    metric: MetricOption = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few rows and epochs: minutes instead of hours.")] = False,
     scale: Annotated[str, typer.Option(metavar="default|paper", help="How much data; paper takes everything.")] = (
         "default"

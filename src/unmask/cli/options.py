@@ -22,17 +22,26 @@ __all__ = [
     "STEADY",
     "TAKES",
     "TASKS",
+    "BudgetOption",
     "ChecksOption",
     "DataOption",
+    "DropOption",
+    "ExplainersOption",
+    "FigureOption",
     "JsonOption",
     "KOption",
     "KindOption",
     "LabelOption",
     "MethodOption",
+    "MethodsOption",
+    "MetricOption",
     "ModelOption",
     "OutputsOption",
+    "PartsOption",
     "RemovalOption",
     "ReportOption",
+    "RowsOption",
+    "ScoresOption",
     "SeedOption",
     "SplitOption",
     "TakesOption",
@@ -40,6 +49,7 @@ __all__ = [
     "TextOption",
     "data_names",
     "examples",
+    "model_names",
     "offered",
 ]
 
@@ -70,22 +80,32 @@ def offered(table: Mapping[str, Any] | Iterable[str]) -> Callable[[str], list[tu
 
 def data_names(incomplete: str) -> list[tuple[str, str]]:
     """Data sets by name, and the files and folders that start with what is typed."""
+    return [*offered(DATASETS)(incomplete), *_places(incomplete, ENDINGS)]
+
+
+def model_names(incomplete: str) -> list[tuple[str, str]]:
+    """The reference model, ONNX files and folders."""
+    return [*offered(["reference"])(incomplete), *_places(incomplete, (".onnx",))]
+
+
+def _places(incomplete: str, endings: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Folders, and files with one of these endings, that start with what is typed."""
     typed = Path(incomplete)
     folder, start = (typed, "") if incomplete.endswith("/") else (typed.parent, typed.name)
     found = sorted(folder.glob(f"{start}*")) if folder.is_dir() else []
     places = [(f"{p}/", "folder") if p.is_dir() else (str(p), "file") for p in found]
-    fitting = [(name, what) for name, what in places if what == "folder" or name.endswith(ENDINGS)]
-    return [*offered(DATASETS)(incomplete), *fitting]
+    return [(name, what) for name, what in places if what == "folder" or name.endswith(endings)]
 
 
 ModelOption = Annotated[
     str,
     typer.Option(
         "--model",
-        metavar="MODULE:NAME",
-        help="What to explain: 'package.module:name', a model or a function without arguments that returns one (the "
-        "current folder is searched too); or 'reference' to train a small model on the data.",
-        autocompletion=offered(["reference"]),
+        metavar="MODEL",
+        help="What to explain: an ONNX file; a Hugging Face folder; 'package.module:name', a model or a function "
+        "without arguments that returns one (the current folder is searched too); or 'reference' to train a small "
+        "model on the data.",
+        autocompletion=model_names,
         rich_help_panel=YOURS,
     ),
 ]
@@ -112,6 +132,24 @@ TextOption = Annotated[
         rich_help_panel=YOURS,
     ),
 ]
+DropOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--drop",
+        metavar="COLUMN",
+        help="A column of the file that the model does not get, such as a number of the row; may be repeated.",
+        rich_help_panel=YOURS,
+    ),
+]
+PartsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--parts",
+        metavar="COLUMN",
+        help="The column of the file that says train, validation or test; without it rows are divided 60/20/20.",
+        rich_help_panel=YOURS,
+    ),
+]
 KindOption = Annotated[
     str | None,
     typer.Option(
@@ -127,7 +165,7 @@ OutputsOption = Annotated[
     typer.Option(
         "--outputs",
         metavar="WHAT",
-        help="What a torch model returns: logits or probabilities. It has to be said.",
+        help="What a torch model or an ONNX graph returns: logits or probabilities. It has to be said.",
         autocompletion=offered(OUTPUTS),
         rich_help_panel=YOURS,
     ),
@@ -165,6 +203,44 @@ MethodOption = Annotated[
         metavar="NAME",
         help="How to explain; auto fits several and keeps the best that does not smuggle. See: unmask methods.",
         autocompletion=offered(["auto", *METHODS]),
+    ),
+]
+MethodsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="A method to fit and audit; may be repeated. See: unmask methods.",
+        autocompletion=offered(METHODS),
+    ),
+]
+FigureOption = Annotated[
+    str | None,
+    typer.Option("--figure", metavar="F", help="A figure instead of tables; a2r has 1, 2 and 5, meed 3, seat 2."),
+]
+MetricOption = Annotated[
+    list[str] | None,
+    typer.Option("--metric", metavar="NAME", help="One metric only, such as fs-m; may be repeated."),
+]
+ExplainersOption = Annotated[
+    list[Path] | None, typer.Option("--explainer", metavar="FOLDER", help="A saved explainer; may be repeated.")
+]
+ScoresOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--scores",
+        metavar="FILE",
+        help="Scores made elsewhere, rows by units: npy, npz (SHAP's values and base_values too), csv, parquet or "
+        "json; may be repeated.",
+    ),
+]
+RowsOption = Annotated[int, typer.Option("--rows", metavar="N", help="How many rows are drawn for the audit.")]
+BudgetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="TIME",
+        help="About how long it may take, as in 60s, 5m or 1h: checks that do not fit are left out, and it is said.",
     ),
 ]
 SplitOption = Annotated[

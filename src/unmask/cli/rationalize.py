@@ -8,11 +8,11 @@ from pathlib import Path
 import torch
 
 from unmask.audit.people import token_scores, words_of
-from unmask.auto import seeded
 from unmask.cli.sources import Source, UserTask, check_source, data_of
 from unmask.cli.steps import audited, check_new_folder, check_place, console, finish, tell
 from unmask.errors import unknown
 from unmask.methods import MODELS, make
+from unmask.task import seeded
 from unmask.types import Dataset, Explanation
 
 __all__ = ["RationaleRequest", "budget", "rationalize_step"]

@@ -13,7 +13,7 @@ from rich.table import Table
 from unmask import progress
 from unmask.errors import UnmaskError
 from unmask.reproduce import PAPERS, tables_of
-from unmask.reproduce.figures import FIGURES, drawn
+from unmask.reproduce.figures import FIGURES, drawn, narrowed
 from unmask.reproduce.rendering import as_markdown, grid
 from unmask.reproduce.running import Request, run, tables_so_far
 from unmask.writing import write_text
@@ -65,7 +65,7 @@ def _draw(request: Request, figure: str, folder: Path) -> None:
     """Draw one figure of a paper; where it shows what was measured, that is measured first."""
     pictures = drawn(request, figure)
     if not pictures:
-        run(request)
+        run(narrowed(request, figure))
         pictures = drawn(request, figure)
     for name, picture in pictures.items():
         write_text(folder / name, picture)

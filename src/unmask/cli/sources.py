@@ -32,6 +32,8 @@ class Source:
     outputs: str | None = None
     takes: str | None = None
     seed: int = 0
+    drop: tuple[str, ...] = ()
+    parts: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,22 +53,36 @@ def check_source(source: Source) -> None:
         if given is not None and given not in names:
             raise unknown(f"--{option}", given, names)
     if source.model != "reference":
-        _parts(source.model)
+        _check_model(source.model)
         return
     for option in ("outputs", "takes"):
         if getattr(source, option) is not None:
             raise InputError(f"--{option} is for a model of your own; leave it out with --model reference")
 
 
+def _check_model(where: str) -> None:
+    path = Path(where)
+    if not _is_file(where):
+        _parts(where)
+    elif not path.exists():
+        raise InputError(f"there is no file {where} for --model; check the path")
+    elif path.is_file() and path.suffix.lower() != ".onnx":
+        raise InputError(
+            f"--model {where} is a file of another kind: expected .onnx, a folder, or 'package.module:name' "
+            "with a function that loads it"
+        )
+
+
 def data_of(source: Source) -> Dataset:
     """The data set of that name, or the file."""
     name, path = source.data, Path(source.data)
     if path.exists() or name.endswith(ENDINGS):
-        return read(path, label=source.label, text=source.text, kind=cast("Any", source.kind), seed=source.seed)
+        kind = cast("Any", source.kind)
+        return read(path, source.label, source.text, kind, source.seed, source.drop, source.parts)
     if name.partition(":")[0] not in DATASETS:
         raise unknown("data set or file", name.partition(":")[0], DATASETS)
-    for option in ("label", "text", "kind"):
-        if getattr(source, option) is not None:
+    for option in ("label", "text", "kind", "drop", "parts"):
+        if getattr(source, option):
             raise InputError(f"--{option} is for files; {name} is a data set that knows it: leave it out")
     return load(name, seed=source.seed)
 
@@ -75,7 +91,8 @@ def task_of(source: Source, data: Dataset) -> UserTask:
     """Find the model and see on two rows that it fits the data; the reference model is trained here."""
     if source.model == "reference":
         return UserTask(api.train_model(data, seed=source.seed), data, source.seed)
-    found = wrap(find(source.model), takes=cast("Any", source.takes), outputs=cast("Any", source.outputs))
+    given = Path(source.model) if _is_file(source.model) else find(source.model)
+    found = wrap(given, takes=cast("Any", source.takes), outputs=cast("Any", source.outputs))
     model = _guarded(bind(found, data), source.model)
     model(rows_of(data.test.x, slice(0, 2)))
     return UserTask(model, data, source.seed)
@@ -94,15 +111,17 @@ def find(where: str) -> Any:
     return _tried(found, f"{where} for --model failed") if _is_factory(found) else found
 
 
+def _is_file(where: str) -> bool:
+    """A path rather than a name: an ONNX file, or a folder that holds a model."""
+    return where.lower().endswith(".onnx") or Path(where).exists()
+
+
 def _parts(where: str) -> tuple[str, str]:
-    if where.lower().endswith(".onnx") or Path(where).exists():
-        raise InputError(
-            f"ONNX files and model folders are not supported yet, got --model {where}; "
-            "write a function that loads it and returns a callable, and say --model package.module:function"
-        )
     module, colon, attribute = where.partition(":")
     if not colon or not attribute.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
-        raise InputError(f"--model must be 'package.module:name' or 'reference', got {where!r}")
+        raise InputError(
+            f"--model must be 'package.module:name', an ONNX file, a Hugging Face folder or 'reference', got {where!r}"
+        )
     return module, attribute
 
 

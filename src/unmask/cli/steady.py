@@ -9,7 +9,6 @@ from typing import Any
 from safetensors.torch import save
 
 from unmask import api
-from unmask.auto import seeded
 from unmask.cli.options import STEADY
 from unmask.cli.sources import Source, UserTask
 from unmask.cli.steps import check_place, finish, tell, user_task
@@ -17,6 +16,7 @@ from unmask.errors import InputError, unknown
 from unmask.methods import make
 from unmask.models import wrap
 from unmask.report.joining import side_by_side
+from unmask.task import seeded
 from unmask.writing import write_bytes
 
 __all__ = ["SteadyRequest", "steady_step"]

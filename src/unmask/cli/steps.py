@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from unmask import api
 from unmask.audit import chosen
+from unmask.audit.budget import seconds_of
 from unmask.cli import StoppedError
 from unmask.cli.options import SPLITS
+from unmask.cli.scores import read_scores
 from unmask.cli.sources import Source, UserTask, check_source, data_of, task_of
 from unmask.cli.tables import compared_rows, show_rows
 from unmask.errors import InputError, UnmaskError, unknown
@@ -55,6 +56,7 @@ class AuditRequest:
     rows: int
     removal: str | None
     checks: list[str]
+    budget: str | None = None
 
 
 def console() -> Console:
@@ -105,15 +107,17 @@ def audit_step(source: Source, request: AuditRequest, out: Path) -> None:
     _check_names(request.methods, request.removal, request.split)
     _check_request(request)
     chosen(request.checks)
+    if request.budget is not None:
+        seconds_of(request.budget)
     check_place(out)
-    given: dict[str, Any] = {path.stem: _scores(path) for path in request.scores}
+    given: dict[str, Any] = {path.stem: read_scores(path) for path in request.scores}
     for folder in request.explainers:
         _saved(folder)
     task = user_task(source, request.k)
     given |= {_label(folder): _saved(folder, task) for folder in request.explainers}
     given |= {name: name for name in request.methods}
     settings: dict[str, Any] = {"k": request.k, "split": request.split, "n": request.rows, "removal": request.removal}
-    settings["checks"] = request.checks
+    settings |= {"checks": request.checks, "budget": None if request.budget is None else seconds_of(request.budget)}
     finish(audited(task, given, settings, out), out)
 
 
@@ -194,17 +198,6 @@ def _saved(folder: Path, task: UserTask | None = None) -> Any:
         raise
     except Exception as error:
         raise InputError(f"{folder} is no saved explainer, or a broken one ({error}); fit it again") from error
-
-
-def _scores(path: Path) -> Any:
-    try:
-        scores = np.load(path, allow_pickle=False)
-    except (OSError, EOFError, ValueError) as error:
-        raise InputError(f"cannot read scores from {path}: {error}; expected a file written by numpy.save") from error
-    if not isinstance(scores, np.ndarray):
-        scores.close()
-        raise InputError(f"{path} holds several arrays; expected one, written by numpy.save")
-    return scores
 
 
 def _plain(explanation: Explanation, data: Dataset) -> dict[str, Any]:

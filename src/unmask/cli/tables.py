@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from unmask.data import DATASETS, available
-from unmask.errors import InputError, unknown
+from unmask.data import DATASETS, available, named
+from unmask.errors import InputError
 
 __all__ = ["check_rows", "compared_rows", "data_facts", "data_rows", "data_step", "method_rows", "show_rows"]
 
@@ -80,12 +80,13 @@ def data_rows() -> list[Row]:
 
 def data_facts(name: str) -> Row:
     """All about one data set."""
-    base = name.partition(":")[0]
-    if base not in DATASETS:
-        raise unknown("data set", base, DATASETS)
+    base, options = named(name)
     source = DATASETS[base]
     facts: Row = {"data set": base, "kind": source.kind, "line": source.line, "here": available(base)}
     facts["options"] = list(source.options)
+    facts |= {f"option {key}": source.meaning[key] for key in source.options if key in source.meaning}
+    if options:
+        facts["asked for"] = [f"{key}={value}" for key, value in options.items()]
     if source.bare:
         facts["write"] = f"{base}:VALUE sets {source.bare}, {base}:option=value any option"
     elif source.options:

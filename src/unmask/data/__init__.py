@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from unmask.data import folder
@@ -28,6 +29,7 @@ __all__ = [
     "dataset",
     "from_hub",
     "load",
+    "named",
     "plant",
     "planted",
     "probabilities",
@@ -57,11 +59,26 @@ class Source:
     hub: str = ""  # public Hugging Face id, its configuration after a colon
     options: tuple[str, ...] = ()
     bare: str = ""  # the option set by a value without a name: emotion:anger-joy
+    meaning: Mapping[str, str] = field(default_factory=dict, hash=False)  # of options that their names do not tell
 
 
 _TEXT = ("length", "rows", "scale", "truncate")
 _IMAGE = ("patch", "rows", "scale")
-_REVIEWS = ("aspect", "bias", "common", "correlation", "n", "noise", "order", "preset", "unit", "words")
+_REVIEWS = {
+    "aspect": "whose sentiment is the label: appearance, aroma, palate or taste",
+    "bias": "a word before the first sentence tells the label at this rate",
+    "common": "share of the sentiment words that all aspects have in common",
+    "correlation": "between the sentiments of any two aspects",
+    "cue": "with bias: agreeing, a word of no meaning for each label; inverted, 'positive' or 'negative', whichever "
+    "contradicts the label (the stricter form of Yu et al.'s code)",
+    "n": "reviews to learn from; a quarter as many to validate, and to test",
+    "noise": "share of sentiment words of the other polarity",
+    "order": "of the sentences: usual (appearance opens), random or fixed",
+    "preset": "easy or hard, which has more words and fewer in common",
+    "skew": "the predictor of a rationale model first learns from the opening sentence alone, for so many epochs",
+    "unit": "words or sentences",
+    "words": "sentiment words of each aspect and polarity",
+}
 
 DATASETS: dict[str, Source] = {
     "additive": Source("synthetic:task", "table", "ten columns, four of them add up to the label", options=("n",)),
@@ -97,7 +114,12 @@ DATASETS: dict[str, Source] = {
         "only",
     ),
     "eraser-movies": Source(
-        "rationales:eraser_movies", "words", "movie reviews with human rationales", "eraser_movies", options=_TEXT
+        "rationales:eraser_movies",
+        "words",
+        "movie reviews with human rationales, exhaustive or original ones",
+        "eraser_movies",
+        options=("annotation", *_TEXT),
+        meaning={"annotation": "of test: exhaustive (ERASER's, of every rationale) or original (the one it replaced)"},
     ),
     "fashion-mnist": Source(
         "images:load_images", "image", "clothes, ten classes", "fashion_mnist", "zalando-datasets/fashion_mnist", _IMAGE
@@ -127,7 +149,9 @@ DATASETS: dict[str, Source] = {
     "mnist": Source("images:load_images", "image", "digits of 28 by 28 pixels", "mnist", "ylecun/mnist", _IMAGE),
     "mnist-3-8": Source("images:load_images", "image", "the digits 3 and 8", "mnist", "ylecun/mnist", _IMAGE),
     "orange": Source("synthetic:task", "table", "ten columns, label by distance in four", options=("n",)),
-    "reviews": Source("reviews:reviews", "words", "generated reviews, known rationale", options=_REVIEWS),
+    "reviews": Source(
+        "reviews:reviews", "words", "generated reviews, known rationale", options=tuple(_REVIEWS), meaning=_REVIEWS
+    ),
     "rotten-tomatoes": Source(
         "text:load_text",
         "words",
@@ -153,20 +177,32 @@ def load(name: str, seed: int = 0, **options: Any) -> Dataset:
 
     The same name, options and seed give the same rows.
     """
+    base, written = named(name)
+    source = DATASETS[base]
+    options = {**written, **options}
+    _check(base, options)
+    module, _, function = source.path.partition(":")
+    made: Dataset = getattr(importlib.import_module(f"{__name__}.{module}"), function)(base, seed, **options)
+    plain = {key: str(value) if isinstance(value, os.PathLike) else value for key, value in options.items()}
+    notes = {**made.notes, "seed": seed, "options": plain}
+    return replace(made, name=_label(base, options, source.bare), notes=notes)
+
+
+def named(name: str) -> tuple[str, dict[str, Any]]:
+    """`reviews:bias=0.8` -> the set and the options written after its colon; unknown ones are refused."""
     base, _, text = name.partition(":")
     if base not in DATASETS:
         raise unknown("data set", base, DATASETS)
-    source = DATASETS[base]
-    options = {**_parse(text, source.bare, name), **options}
+    options = _parse(text, DATASETS[base].bare, name)
+    _check(base, options)
+    return base, options
+
+
+def _check(base: str, options: Mapping[str, Any]) -> None:
+    known = DATASETS[base].options
     for option in options:
-        if option not in source.options:
-            listed = ", ".join(source.options) or "none"
-            raise InputError(f"{base} has no option {option!r}; its options are: {listed}")
-    module, _, function = source.path.partition(":")
-    made: Dataset = getattr(importlib.import_module(f"{__name__}.{module}"), function)(base, seed, **options)
-    written = {key: str(value) if isinstance(value, os.PathLike) else value for key, value in options.items()}
-    notes = {**made.notes, "seed": seed, "options": written}
-    return replace(made, name=_label(base, options, source.bare), notes=notes)
+        if option not in known:
+            raise InputError(f"{base} has no option {option!r}; its options are: {', '.join(known) or 'none'}")
 
 
 def available(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,18 @@ _VALIDATION = ("validation", "valid", "val", "dev")
 
 
 def read(
-    path: str | Path, label: str | None = None, text: str | None = None, kind: Kind | None = None, seed: int = 0
+    path: str | Path,
+    label: str | None = None,
+    text: str | None = None,
+    kind: Kind | None = None,
+    seed: int = 0,
+    drop: Sequence[str] = (),
+    parts: str | None = None,
 ) -> Dataset:
     """A data file by its ending.
 
-    `label` names the column of the classes and `text` that of the texts; without `text` all other columns are a table.
+    `label` names the column of the classes and `text` that of the texts; without `text` all other columns are a table,
+    but those in `drop`. `parts` names the column that says train, validation or test; without it rows are divided.
     An npz holds the arrays x and y, or x_train, y_train, x_test, y_test and perhaps x_validation, y_validation.
     """
     path = Path(path)
@@ -38,16 +46,33 @@ def read(
     if not path.is_file():
         raise InputError(f"there is no file {path}; check the path")
     if ending == ".npz":
-        return _arrays(path, kind, seed)
+        arrays = _stored(path)
+        if drop or any(column is not None for column in (label, text, parts)):
+            raise InputError(f"{path.name} holds arrays, not columns: leave label, text, drop and parts out")
+        return _arrays(arrays, path.name, kind, seed)
     frame = _frame(path, ending)
     if label is None:
         raise InputError(f"say which column of {path.name} is the label; it has: {', '.join(map(str, frame.columns))}")
-    for column in filter(None, (label, text)):
+    named = [column for column in (label, text, *drop, parts) if column is not None]
+    for column in named:
         if column not in frame.columns:
             raise unknown("column", column, map(str, frame.columns))
-    if text is None:
-        return dataset(frame.drop(columns=label), frame[label], kind, seed=seed, name=path.name)
-    return dataset(_texts(frame[text]), frame[label], kind or "words", seed=seed, name=path.name)
+    split = None if parts is None else _named_parts(frame[parts], path.name)
+    x = frame.drop(columns=named) if text is None else _texts(frame[text])
+    return dataset(x, frame[label], kind or (None if text is None else "words"), split=split, seed=seed, name=path.name)
+
+
+def _named_parts(column: pd.Series, name: str) -> dict[str, Any]:
+    """Row numbers by the words in a column."""
+    words = {"train": ("train", "training"), "validation": _VALIDATION, "test": ("test", "testing")}
+    told = column.astype(str).str.strip().str.lower()
+    strange = np.flatnonzero(~told.isin([word for several in words.values() for word in several]).to_numpy())
+    if len(strange):
+        raise InputError(
+            f"the column {str(column.name)!r} of {name} must say train, validation or test in every row, got "
+            f"{column.iloc[strange[0]]!r} in row {strange[0]}"
+        )
+    return {part: np.flatnonzero(told.isin(several).to_numpy()) for part, several in words.items()}
 
 
 def _texts(column: pd.Series) -> list[Any]:
@@ -56,7 +81,10 @@ def _texts(column: pd.Series) -> list[Any]:
 
 def _frame(path: Path, ending: str) -> pd.DataFrame:
     if ending.startswith(".jsonl"):
-        return pd.DataFrame(folder.read_jsonl(path))
+        rows = folder.read_jsonl(path)
+        if not all(isinstance(row, dict) for row in rows):
+            raise InputError(f'{path}: every line must be an object such as {{"text": "...", "label": "..."}}')
+        return pd.DataFrame(rows)
     try:
         return pd.read_parquet(path) if ending == ".parquet" else pd.read_csv(path)
     except ImportError as fault:
@@ -65,24 +93,31 @@ def _frame(path: Path, ending: str) -> pd.DataFrame:
         raise InputError(f"{path} cannot be read as {ending} ({fault}); check the file") from fault
 
 
-def _arrays(path: Path, kind: Kind | None, seed: int) -> Dataset:
+def _stored(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as fault:
+        with path.open("rb") as file:
+            stored = np.load(file, allow_pickle=False)
+            return {name: stored[name] for name in stored.files}
+    except (AttributeError, OSError, EOFError, ValueError, zipfile.BadZipFile) as fault:
         raise InputError(f"{path} cannot be read as plain arrays ({fault}); save it with numpy.savez") from fault
+
+
+def _arrays(arrays: dict[str, Any], name: str, kind: Kind | None, seed: int) -> Dataset:
     if {"x", "y"} <= set(arrays):
-        return dataset(arrays["x"], arrays["y"], kind, seed=seed, name=path.name)
+        return dataset(arrays["x"], arrays["y"], kind, seed=seed, name=name)
     if {"x_train", "y_train", "x_test", "y_test"} <= set(arrays):
-        return _given_parts(arrays, kind, seed, path.name)
+        return _given_parts(arrays, kind, seed, name)
     held = ", ".join(arrays) or "nothing"
-    raise InputError(f"{path.name} must hold x and y, or x_train, y_train, x_test and y_test, got {held}; rename them")
+    raise InputError(f"{name} must hold x and y, or x_train, y_train, x_test and y_test, got {held}; rename them")
 
 
 def _given_parts(arrays: dict[str, Any], kind: Kind | None, seed: int, name: str) -> Dataset:
     """The splits of the file; validation rows are drawn from the training rows where it has none."""
     middle = next((part for part in _VALIDATION if f"x_{part}" in arrays and f"y_{part}" in arrays), None)
     held = ["train", *([middle] if middle else []), "test"]
+    alone = next((key for part in held for key in (f"x_{part}", f"y_{part}") if not np.ndim(arrays[key])), None)
+    if alone is not None:
+        raise InputError(f"{alone} of {name} must hold rows, got a single value")
     for part in held:
         if len(arrays[f"x_{part}"]) != len(arrays[f"y_{part}"]):
             raise InputError(
@@ -95,7 +130,9 @@ def _given_parts(arrays: dict[str, Any], kind: Kind | None, seed: int, name: str
         codes, _ = labels(arrays["y_train"])
         train, validation = shares(codes, seed, (0.8, 0.2))
         spans = [train.numpy(), validation.numpy(), spans[1]]
-    x = np.concatenate([arrays[f"x_{part}"] for part in held])
-    y = np.concatenate([arrays[f"y_{part}"] for part in held])
+    try:
+        x, y = (np.concatenate([arrays[f"{xy}_{part}"] for part in held]) for xy in "xy")
+    except (TypeError, ValueError) as fault:
+        raise InputError(f"the parts of {name} do not fit together ({fault}); give them rows of one shape") from fault
     split = dict(zip(("train", "validation", "test"), spans, strict=True))
     return dataset(x, y, kind, split=split, seed=seed, name=name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ def labels(y: Any, classes: Sequence[str] | None = None) -> tuple[Tensor, tuple[
     other labels are names in it.
     """
     values = np.asarray(y.detach().cpu() if isinstance(y, Tensor) else y)
-    if values.ndim != 1:
+    if values.ndim != 1 or not len(values):
         raise InputError(f"y must be one label for each row, (n,), got shape {values.shape}")
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     _refuse_missing(plain)
@@ -41,6 +41,8 @@ def labels(y: Any, classes: Sequence[str] | None = None) -> tuple[Tensor, tuple[
 
 def _refuse_missing(values: list[Any]) -> None:
     for row, value in enumerate(values):
+        if not isinstance(value, Hashable):
+            raise InputError(f"a label must be a name or a number, but row {row} of y holds a {type(value).__name__}")
         if value is None or value != value:
             raise InputError(
                 f"every row needs a label, but y is missing (NaN) in row {row}; fill it in or drop the row"
@@ -49,15 +51,15 @@ def _refuse_missing(values: list[Any]) -> None:
 
 def _whole(values: list[Any]) -> list[Any]:
     """Float labels as integers; refused where they are measurements."""
-    if not any(isinstance(value, float) for value in values):
+    distinct = {value for value in values if isinstance(value, float)}
+    if not distinct:
         return values
-    distinct = set(values)
-    if len(distinct) > MANY or any(value != int(value) for value in distinct):
+    if len(set(values)) > MANY or not all(value.is_integer() for value in distinct):
         raise InputError(
-            f"y must hold classes, got {len(distinct)} different decimal numbers: regression is not supported; "
+            f"y must hold classes, got {len(set(values))} different decimal numbers: regression is not supported; "
             "cut the target into classes first"
         )
-    return [int(value) for value in values]
+    return [int(value) if isinstance(value, float) else value for value in values]
 
 
 def _code(value: Any, classes: list[str]) -> int:

@@ -53,6 +53,7 @@ def dataset(
     rows.check_kind(kind)
     codes, names = labels(y, classes)
     inputs, layout, codec = _prepared(x, kind, groups, patch)
+    _refuse_infinite(inputs)
     whole = Split(inputs, codes, layout.valid(inputs))
     if relevant is not None:
         whole = replace(whole, relevant=_mask(relevant, whole.valid, "relevant"))
@@ -63,7 +64,7 @@ def dataset(
 
 
 def _check_lengths(x: Any, y: Any) -> None:
-    if not hasattr(x, "__len__") or not hasattr(y, "__len__"):
+    if not all(hasattr(given, "__len__") and getattr(given, "ndim", 1) for given in (x, y)):
         raise InputError(f"x and y must be rows and their labels, got {type(x).__name__} and {type(y).__name__}")
     if not len(x):
         raise InputError("the data are empty: expected at least three rows of each class, got none")
@@ -89,9 +90,17 @@ def _prepared(x: Any, kind: Kind, groups: Groups | None, patch: int) -> tuple[In
         if values.ndim == 3:
             return series.flattened(values, groups)
         return values, table_layout([f"x{i}" for i in range(1, values.shape[1] + 1)], groups), None
+    if not len(x.columns):
+        raise InputError("no column is left for the model to read; keep at least one beside the label")
     codec = frames.learn(x)
     layout = codec.layout() if groups is None else _grouped(codec, groups)
     return codec.encode(x), layout, codec
+
+
+def _refuse_infinite(x: Inputs) -> None:
+    if isinstance(x, Tensor) and bool(x.isinf().any()):
+        row = int(x.isinf().flatten(1).any(1).nonzero()[0])
+        raise InputError(f"row {row} holds a value that is not finite; replace it, or leave it missing (NaN)")
 
 
 def _grouped(codec: frames.FrameCodec, groups: Groups) -> Layout:

@@ -21,9 +21,10 @@ from unmask.data.splits import by_sentence, joined, words_split
 from unmask.errors import InputError, unknown
 from unmask.types import Dataset, Split
 
-__all__ = ["CUES", "PRESETS", "Settings", "reviews"]
+__all__ = ["CUES", "INVERTED", "PRESETS", "Settings", "reviews"]
 
 CUES = {"negative": "yesterday", "positive": "tonight"}  # say nothing, and stand nowhere else in a review
+INVERTED = {"negative": "positive", "positive": "negative"}  # by label: the word that contradicts it, as published
 PER_SENTENCE = 3
 Array = Any
 
@@ -39,7 +40,10 @@ class Settings:
     noise: float = 0.15  # share of sentiment words of the other polarity, at most one in each sentence
     order: str = "usual"  # "usual": appearance opens, the others follow at random; "random"; "fixed"
     aspect: str = "aroma"  # whose sentiment is the label
-    bias: float | None = None  # rate at which a cue before the first sentence agrees with the label
+    bias: float | None = None  # rate at which a cue before the first sentence tells the label
+    cue: str = "agreeing"  # "agreeing": a word that says nothing else goes with each label; "inverted": the word
+    # "positive" or "negative" stands there and contradicts the label at that rate, as in the code of Yu et al.
+    skew: int = 0  # epochs in which the predictor of a rationale model first learns from the opening sentence alone
     unit: str = "words"  # or "sentences"
 
 
@@ -70,23 +74,41 @@ def _check(settings: Settings) -> None:
             raise InputError(f"{option} must be between 0 and 1, got {value}")
     if not 0 <= settings.noise <= 1 / PER_SENTENCE:
         raise InputError(f"noise must be 0..1/3, so that two of three words agree with the label, got {settings.noise}")
-    choices = {"order": ("fixed", "random", "usual"), "unit": ("sentences", "words"), "aspect": language.ASPECTS}
+    choices = {
+        "order": ("fixed", "random", "usual"),
+        "unit": ("sentences", "words"),
+        "aspect": language.ASPECTS,
+        "cue": ("agreeing", "inverted"),
+    }
     for option, known in choices.items():
         if getattr(settings, option) not in known:
             raise unknown(option, str(getattr(settings, option)), known)
+    if settings.cue == "inverted" and settings.bias is None:
+        raise InputError("cue='inverted' says which word is planted, bias at which rate: give both, as in bias=0.8")
+    if not isinstance(settings.skew, int) or settings.skew < 0:
+        raise InputError(f"skew is a number of epochs, 0 or more, got {settings.skew}")
     if settings.n < 4 or settings.words < PER_SENTENCE:
         raise InputError(f"n must be at least 4 and words at least 3, got {settings.n} and {settings.words}")
 
 
 def _notes(settings: Settings, preset: str, parts: list[Split]) -> dict[str, Any]:
-    notes = {"source": "generated", "preset": preset, "settings": asdict(settings), "aspects": language.ASPECTS}
+    notes: dict[str, Any] = {"source": "generated", "preset": preset, "settings": asdict(settings)}
+    notes["aspects"] = language.ASPECTS
+    if settings.skew:
+        notes["skew"] = settings.skew
     if settings.bias is not None:
         rows = {
             part: list(range(len(split))) for part, split in zip(("train", "validation", "test"), parts, strict=True)
         }
         where = "first sentence" if settings.unit == "sentences" else "first word"
-        notes["planted"] = {"cue": CUES, "rate": settings.bias, "otherwise": "the other cue", "at": where, "rows": rows}
+        cues = _cues(settings)
+        notes["planted"] = {"cue": cues, "rate": settings.bias, "otherwise": "the other cue", "at": where, "rows": rows}
     return notes
+
+
+def _cues(settings: Settings) -> dict[str, str]:
+    """Label -> the word planted at the rate of the bias."""
+    return INVERTED if settings.cue == "inverted" else CUES
 
 
 def _parts(settings: Settings, seed: int) -> list[Split]:
@@ -122,12 +144,13 @@ def _write(settings: Settings, n: int, rng: np.random.Generator) -> Iterator[Rev
     chosen = _chosen(settings, moods, rng)  # (n, aspects, 3) words
     order = _order(settings.order, n, rng)  # (n, aspects)
     phrasing = rng.integers(1 << 30, size=(n, len(language.ASPECTS), 7)).tolist()
-    agrees = rng.random(n) < (settings.bias or 0)
+    agrees, cues = rng.random(n) < (settings.bias or 0), _cues(settings)
     for row in range(n):
         label = int(moods[row, target])
-        cue = None if settings.bias is None else language.POLARITIES[label if agrees[row] else 1 - label]
+        told = language.POLARITIES[label if agrees[row] else 1 - label]
+        start = [] if settings.bias is None else [cues[told]]
         sentences = [(a, *_sentence(language.ASPECTS[a], chosen[row][a], phrasing[row][a])) for a in order[row]]
-        yield _review(sentences, target, label, cue)
+        yield _review(sentences, target, label, start)
 
 
 def _moods(n: int, correlation: float, rng: np.random.Generator) -> Array:
@@ -188,8 +211,7 @@ def _pick(options: tuple[str, ...], number: int) -> str:
     return options[number % len(options)]
 
 
-def _review(sentences: list[tuple[int, list[str], list[bool]]], target: int, label: int, cue: str | None) -> Review:
-    start = [] if cue is None else [CUES[cue]]
+def _review(sentences: list[tuple[int, list[str], list[bool]]], target: int, label: int, start: list[str]) -> Review:
     words, relevant, sentence_of = [*start], [False] * len(start), [0] * len(start)
     for place, (aspect, tokens, marks) in enumerate(sentences):
         words += tokens

@@ -90,6 +90,10 @@ def sentences(x: Any) -> list[list[list[str]]]:
             raise InputError(
                 f"with kind='sentences' each row is a list of sentences, but row {place} is one string; cut it"
             )
+        if not isinstance(row, list | tuple | np.ndarray):
+            raise InputError(
+                f"with kind='sentences' each row is a list of sentences, but row {place} holds {type(row).__name__}"
+            )
         cut = [_words(sentence, place) for sentence in row]
         _refuse_empty(cut, place)
         for sentence in cut:

@@ -50,6 +50,10 @@ def to_units(task: Task, attribution: Tensor, prepared: Tensor, d: int) -> Tenso
     """Attributions of vectors, pixels or columns of the prepared rows, summed to (n, d) over units."""
     if not task.reader.layout.is_text:
         return task.reader.layout.gather(attribution)
+    pieces = task.ready().pieces
+    if pieces is not None:
+        gathered: Tensor = pieces.gather(attribution.sum(-1), prepared, d)
+        return gathered
     if prepared.shape[1] > d:
         raise InputError(
             f"the tokenizer gives {prepared.shape[1]} ids for {d} units: gradients need one id for each word, without "
@@ -73,9 +77,12 @@ def swept(
 
 def baselines(task: Task, rows: Inputs) -> Iterator[Tensor]:
     """The rows with everything removed, prepared; texts keep their length, so deleting becomes padding here."""
-    removal = task.removal
+    removal, model = task.removal, task.ready()
+    if model.pieces is not None:
+        yield model.pieces.emptied(model.feed(rows), removal.name)
+        return
     if isinstance(removal, Cut) and removal.token is None:
         removal = Cut("pad", PAD)
     nothing = torch.zeros_like(task.reader.layout.valid(rows))
     for version in removal.versions(rows, nothing):
-        yield task.ready().feed(version)
+        yield model.feed(version)

@@ -13,6 +13,7 @@ __all__ = [
     "dirichlet",
     "holds_first",
     "shapley",
+    "top_share",
     "topk",
     "uniform",
 ]
@@ -33,6 +34,12 @@ def topk(scores: Tensor, k: int | Tensor, valid: Tensor) -> Tensor:
     rank = torch.arange(scores.shape[1], device=scores.device).expand_as(order)
     place = torch.empty_like(order).scatter_(1, order, rank)
     return (place < counts(valid, k)[:, None]) & valid
+
+
+def top_share(scores: Tensor, share: float, valid: Tensor) -> Tensor:
+    """(n, d) bool: the best `share` of the valid units of each row, rounded up."""
+    wanted = (share * valid.sum(1).double() - 1e-6).ceil().long().clamp(min=0)
+    return topk(scores, wanted, valid)
 
 
 def uniform(valid: Tensor, k: int | Tensor, rng: torch.Generator) -> Tensor:

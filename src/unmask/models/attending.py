@@ -21,6 +21,7 @@ from unmask.errors import InputError
 __all__ = ["RADIUS", "Attentive", "Shift", "attentive", "embedding_of", "looked", "noise", "shaken"]
 
 RADIUS = 0.05  # of the noise on word vectors under which attention should stand still
+VALUES = 200_000  # ids that are read at once, at most: those of 512 rows of 400 words
 EXACT = 1e-6  # how near the answer must be when a module's own weights are put back
 
 
@@ -149,6 +150,7 @@ def _flat(weights: Tensor) -> Tensor:
 
 def looked(model: Attentive, x: Tensor, batch: int = 512) -> tuple[Tensor, Tensor]:
     """Raw outputs (n, classes) and attention (n, d) of all rows, in evaluation mode, without gradients."""
+    batch = max(1, min(batch, VALUES // max(1, x[:1].numel())))
     with _evaluating(model.module), torch.no_grad():
         parts = [model.look(rows.to(model.device)) for rows in x.split(batch)]
     raw, weights = zip(*parts, strict=True)

@@ -64,6 +64,7 @@ class Wrapped:
     takes: str = "array"
     batch: int = 512
     attention: str | None = None  # the submodule whose output is the attention weights, where one was named
+    pieces: Any = None  # how what the module reads belongs to words, where it reads pieces of them (see hugging.py)
     details: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, x: Inputs) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -13,7 +14,10 @@ from unmask import devices
 from unmask.errors import InputError
 from unmask.masking import check_removal
 from unmask.masking.removals import PAD
+from unmask.models.hugging import hugging_model, is_hugging
+from unmask.models.onnx import onnx_model
 from unmask.models.wrapped import Wrapped
+from unmask.nets.pieces import Pieces
 from unmask.types import Dataset, Inputs
 
 __all__ = ["Takes", "bind", "wrap"]
@@ -33,10 +37,11 @@ def wrap(
 ) -> Wrapped:
     """Anything that predicts classes as one callable `x -> (n, classes)` probabilities.
 
-    Takes a torch module (say `outputs=`), a scikit-learn classifier, or a callable that returns probabilities.
-    `takes` says what it wants: "array", "frame" (a data frame), "text" (units joined by spaces) or "ids" (with a
-    `tokenizer`: a callable from rows of words to a tensor of ids). `attention` names the submodule of a torch module
-    whose output is its attention weights, one for each word.
+    Takes a torch module (say `outputs=`), a scikit-learn classifier, a callable that returns probabilities, an ONNX
+    file, or a Hugging Face classifier of texts: its folder, a pipeline, or the model with `tokenizer`. `takes` says
+    what it wants: "array", "frame" (a data frame), "text" (units joined by spaces) or "ids" (with a `tokenizer`: a
+    callable from rows of words to a tensor of ids). `attention` names the submodule of a torch module whose output is
+    its attention weights, one for each word.
     """
     if isinstance(model, Wrapped):
         return replace(model, removal=removal or model.removal, attention=attention or model.attention)
@@ -48,6 +53,10 @@ def wrap(
         raise InputError("takes='ids' needs tokenizer=, a callable that turns rows of words into a tensor of ids")
     if isinstance(model, type):
         raise InputError(f"wrap takes a fitted model, got the class {model.__name__}; make one of it and fit it first")
+    if _is_onnx(model):
+        return onnx_model(model, takes=takes, tokenizer=tokenizer, outputs=outputs, removal=removal, joined=_joined)
+    if is_hugging(model):
+        return hugging_model(model, tokenizer, device, removal)
     if isinstance(model, nn.Module):
         return replace(_torch(model, takes, tokenizer, outputs, device, removal), attention=attention)
     if callable(getattr(model, "predict_proba", None)):
@@ -57,13 +66,23 @@ def wrap(
     raise InputError(_cannot(model))
 
 
+def _is_onnx(model: Any) -> bool:
+    """A path to a file, a session of onnxruntime, or a model of the package onnx."""
+    if isinstance(model, (str, Path)):
+        return not Path(model).is_dir()
+    return type(model).__name__ in ("InferenceSession", "ModelProto")
+
+
 def _cannot(model: Any) -> str:
     name = type(model).__name__
     if hasattr(model, "__sklearn_tags__") and model.__sklearn_tags__().estimator_type == "regressor":
         return f"{name} predicts numbers: regression is not supported, wrap a classifier"
     if hasattr(model, "predict"):
         return f"{name} has predict but no predict_proba: put it into CalibratedClassifierCV and fit that"
-    return f"wrap takes a torch module, a fitted scikit-learn classifier or a callable, got a {name}"
+    return (
+        "wrap takes a torch module, a fitted scikit-learn classifier, a callable, an ONNX file or a Hugging Face "
+        f"folder or pipeline, got a {name}"
+    )
 
 
 def _torch(
@@ -85,6 +104,7 @@ def _torch(
         module=module,
         mask_token=getattr(tokenizer, "mask_token", None),
         takes=takes or ("ids" if reader is not None and reader.vocabulary is not None else "array"),
+        batch=64 if isinstance(getattr(reader, "vocabulary", None), Pieces) else 512,
         details={"framework": "torch"},
     )
 

@@ -12,8 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from unmask import seeds
-from unmask.errors import unknown
+from unmask.errors import InputError, unknown
+from unmask.nets import pretrained
 from unmask.nets.encoders import ENCODERS, encoder
+from unmask.nets.pieces import pieced
 from unmask.nets.reader import Reader
 from unmask.nets.vocabulary import END
 from unmask.nets.words import WordEmbedding
@@ -87,17 +89,21 @@ class AttentionNet(nn.Module):
         score: Score = "additive",
     ) -> None:
         super().__init__()
-        self.reader, self.kind = reader, kind
-        self.embedding = WordEmbedding(reader, width)
-        self.encoder = encoder(kind, width, hidden)
+        whole = pretrained.tuned_layers(kind) is not None
+        self.reader, self.kind = pieced(reader) if whole else reader, kind
+        self.embedding: nn.Module
+        self.encoder: nn.Module
+        if whole:
+            self.embedding, self.encoder = pretrained.pretrained(kind)
+        else:
+            self.embedding, self.encoder = WordEmbedding(reader, width), encoder(kind, width, hidden)
         self.attention = ATTENTIONS[score](self.encoder.width)
         self.decoder = nn.Linear(self.encoder.width, classes)  # type: ignore[arg-type]
 
     def attend(self, x: Tensor, kept: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Weights (n, words) and the states they weigh; hidden words are zero vectors that still have a place."""
-        valid = x != END
-        states = self.encoder(self.embedding(x, kept), valid)
-        return self.attention(states, valid), states
+        states = self.encoder(self.embedding(x, kept), x != END)
+        return self.attention(states, self.reader.valid(x)), states
 
     def answer(self, states: Tensor, weights: Tensor) -> Tensor:
         """Logits from the states under any weights."""
@@ -120,16 +126,19 @@ def attention_net(
 ) -> AttentionNet:
     """An attention classifier of words, its weights drawn from `seed`; `vectors` (vocabulary, e) start its table.
 
-    Names of encoders: pooling, rnn, gru, bilstm, rcnn, cnn, transformer. To freeze the vectors:
+    Names of encoders: pooling, rnn, gru, bilstm, rcnn, cnn, self-attention, and transformer, the pretrained one, which
+    brings its vectors and its own way to read (`net.reader`). To freeze the vectors:
     `net.embedding.table.requires_grad_(False)`.
     """
-    if kind not in ENCODERS:
-        raise unknown("encoder", kind, ENCODERS)
+    if kind not in ENCODERS and pretrained.tuned_layers(kind) is None:
+        raise unknown("encoder", kind, [*ENCODERS, pretrained.NAME])
     if score not in ATTENTIONS:
         raise unknown("attention", score, ATTENTIONS)
     with seeds.seeded(seed):
         width = 100 if vectors is None else vectors.shape[1]
         net = AttentionNet(reader, classes, kind, width=width, hidden=hidden, score=score)
     if vectors is not None:
+        if not isinstance(net.embedding, WordEmbedding):
+            raise InputError(f"the encoder {kind} brings its own vectors; leave vectors out")
         net.embedding.set_vectors(vectors)
     return net

@@ -8,18 +8,21 @@ A body has `width`; `states(x) -> (n, d, width)`, one state for each unit, to ch
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from unmask.errors import InputError
+from unmask.errors import InputError, unknown
+from unmask.nets import pretrained
 from unmask.nets.encoders import Recurrent
+from unmask.nets.pieces import pieced
 from unmask.nets.reader import Reader
 from unmask.nets.vocabulary import END
 from unmask.nets.words import WordEmbedding, crop
 
-__all__ = ["Body", "Nets", "SentenceBody", "UnitBody", "WordBody", "body"]
+__all__ = ["Body", "Nets", "PretrainedBody", "SentenceBody", "UnitBody", "WordBody", "body"]
 
 
 @dataclass(frozen=True)
@@ -27,9 +30,12 @@ class Nets:
     """How a rationale model reads. `vectors` of words are random or GloVe's, 100 long, and learn on unless `frozen`.
 
     `hidden` is the width of a state; rows of words are read in windows of `window` words. In the end, scores are
-    averaged over `smooth` neighbours, and a rationale is at most so many `spans`, runs of neighbours.
+    averaged over `smooth` neighbours, and a rationale is at most so many `spans`, runs of neighbours. The encoder
+    "transformer" is the packaged MiniLM (extra hf), "transformer:tuned=3" with another number of upper layers that
+    learn than two: it brings its vectors, its width and its windows of 256 sub-words, and reads texts only.
     """
 
+    encoder: str = "gru"
     hidden: int = 64
     vectors: Literal["random", "glove"] = "random"
     frozen: bool = False
@@ -46,9 +52,19 @@ class Nets:
             )
         if self.vectors not in ("random", "glove"):
             raise InputError(f"vectors must be random or glove, got {self.vectors!r}")
+        if self.encoder != "gru" and not self.pretrained:
+            raise unknown("encoder", self.encoder, ("gru", pretrained.NAME))
+        if self.pretrained and self.vectors != "random":
+            raise InputError(f"the encoder {self.encoder} brings its own vectors, got vectors={self.vectors!r}")
+
+    @property
+    def pretrained(self) -> bool:
+        """Whether the encoder is the transformer."""
+        return pretrained.tuned_layers(self.encoder) is not None
 
 
 WIDTH = 100  # of a word vector, as GloVe's
+AT_ONCE = 2**15  # words that a transformer reads at once, at most
 
 
 def _highest(states: Tensor, valid: Tensor) -> Tensor:
@@ -115,14 +131,69 @@ class WordBody(nn.Module):
     def read(self, x: Tensor, kept: Tensor) -> Tensor:
         kept = kept * (x != END)
         if not kept.requires_grad:
-            most = int((kept > 0).sum(1).max()) if kept.numel() else 0
-            at = (kept > 0).to(torch.uint8).sort(dim=1, descending=True, stable=True).indices[:, :most]
-            weight, ids = kept.gather(1, at), x.gather(1, at)
-            ids = ids.where(weight > 0, END)
+            ids, weight = _gathered(x, kept)
             return _highest(self.encode(self.embedding(ids, weight), ids != END), ids != END)
         ids, shown = crop(x, kept)
         assert shown is not None
         return _highest(self._windows(self.embedding(ids, shown), ids != END), shown > 0)
+
+
+def _gathered(x: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
+    """The ids of the kept words in their order, as rows without the others, and how much of each is kept."""
+    most = int((kept > 0).sum(1).max()) if kept.numel() else 0
+    at = (kept > 0).to(torch.uint8).sort(dim=1, descending=True, stable=True).indices[:, :most]
+    weight = kept.gather(1, at)
+    ids = x.gather(1, at) if x.ndim == 2 else x.gather(1, at[..., None].expand(-1, -1, x.shape[2]))
+    return ids.where((weight > 0).view(*weight.shape, *[1] * (x.ndim - 2)), END), weight
+
+
+class PretrainedBody(nn.Module):
+    """Words or sentences through the pretrained transformer, a row's vector being the mean of the states kept.
+
+    A sentence is read on its own, its state the mean of its words'; a row of words in windows, each on its own. What is
+    kept of a row of words is read as a text of its own; with slopes, words that are not kept are zero vectors.
+    """
+
+    def __init__(self, reader: Reader, nets: Nets) -> None:
+        super().__init__()
+        self.reader = pieced(reader)
+        self.embedding, self.encode = pretrained.pretrained(nets.encoder)
+        self.width = self.encode.width
+
+    def _words(self, ids: Tensor, kept: Tensor | None = None) -> Tensor:
+        """(n, words, width) states; so many rows at once as there is memory for, whatever their words are."""
+        size = max(1, AT_ONCE // max(1, ids.shape[1]))
+        parts = zip(ids.split(size), repeat(None) if kept is None else kept.split(size), strict=False)
+        return torch.cat([self.encode(self.embedding(rows, part), rows != END) for rows, part in parts])
+
+    def _sentences(self, x: Tensor, which: Tensor) -> Tensor:
+        """States of the sentences asked for, zero for others, which are not looked at."""
+        ids = _cropped(x[which])
+        found = _mean(self._words(ids), (ids != END).any(-1).float())
+        return found.new_zeros(*which.shape, self.width).masked_scatter(which[..., None], found)
+
+    def states(self, x: Tensor) -> Tensor:
+        if self.reader.layout.kind == "sentences":
+            return self._sentences(x, self.reader.valid(x))
+        short = _cropped(x)
+        return nn.functional.pad(self._words(short), (0, 0, 0, x.shape[1] - short.shape[1]))
+
+    def read(self, x: Tensor, kept: Tensor) -> Tensor:
+        valid = self.reader.valid(x)
+        weight = kept * valid
+        if self.reader.layout.kind == "sentences":
+            return _mean(self._sentences(x, valid if kept.requires_grad else weight > 0), weight)
+        if not kept.requires_grad:
+            x, weight = _gathered(x, weight)
+            x = _cropped(x)
+        return _mean(self._words(x, weight), (weight > 0).to(weight))
+
+
+def _cropped(ids: Tensor) -> Tensor:
+    """Without the words and sub-words that no row has."""
+    used = (ids != END).any(0)
+    words, pieces = (int(part.nonzero()[-1]) + 1 if bool(part.any()) else 0 for part in (used.any(1), used.any(0)))
+    return ids[:, :words, :pieces]
 
 
 class UnitBody(nn.Module):
@@ -162,11 +233,13 @@ def _mean(states: Tensor, weight: Tensor) -> Tensor:
     return (states * weight[..., None]).sum(1) / weight.sum(1, keepdim=True).clamp(min=1.0)
 
 
-Body = SentenceBody | WordBody | UnitBody
+Body = SentenceBody | WordBody | PretrainedBody | UnitBody
 
 
 def body(reader: Reader, nets: Nets) -> Body:
     """The body for the reader's kind of rows; its weights are drawn from torch's own generator."""
+    if nets.pretrained:
+        return PretrainedBody(reader, nets)
     if reader.layout.kind == "words":
         return WordBody(reader, nets)
     return SentenceBody(reader, nets) if reader.layout.kind == "sentences" else UnitBody(reader, nets)

@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from unmask.nets.words import convolve
 
-__all__ = ["ENCODERS", "Convolutions", "Pooling", "Recurrent", "RecurrentConvolution", "Transformer", "encoder"]
+__all__ = ["ENCODERS", "Convolutions", "Pooling", "Recurrent", "RecurrentConvolution", "SelfAttention", "encoder"]
 
 WINDOWS = (1, 3, 5, 7)  # words that the convolutions of an encoder see
 
@@ -80,8 +80,8 @@ class Convolutions(nn.Module):
         return torch.cat(found, -1) * valid[..., None]
 
 
-class Transformer(nn.Module):
-    """Two layers of self-attention among the words of a text, their places told by waves.
+class SelfAttention(nn.Module):
+    """Two layers of self-attention among the words of a text, their places told by waves; learned from nothing.
 
     A width that cannot be divided by the number of heads has fewer.
     """
@@ -116,9 +116,9 @@ ENCODERS: dict[str, Callable[[int, int], nn.Module]] = {
     "bilstm": lambda e, width: Recurrent(e, width, nn.LSTM),
     "rcnn": RecurrentConvolution,
     "cnn": Convolutions,
-    "transformer": Transformer,
+    "self-attention": SelfAttention,
 }
-"""Encoders by name, `ENCODERS[name](e, width)`."""
+"""Encoders by name, `ENCODERS[name](e, width)`; a pretrained one is in `pretrained`."""
 
 
 def encoder(name: str, e: int, width: int) -> nn.Module:

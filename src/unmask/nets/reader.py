@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from unmask.nets.pieces import Pieces
 from unmask.nets.vocabulary import Vocabulary
 from unmask.types import Dataset, Inputs, Layout
 
@@ -20,10 +21,13 @@ class Reader:
     layout: Layout
     centre: Tensor  # (*shape) of one row; empty for texts
     scale: Tensor
-    vocabulary: Vocabulary | None = None
+    vocabulary: Vocabulary | Pieces | None = None
 
     def prepare(self, x: Inputs) -> Tensor:
-        """Rows as one tensor: floats as they are, words as ids (n, words), sentences as ids (n, sentences, words)."""
+        """Rows as one tensor: floats as they are, words as ids (n, words), sentences as ids (n, sentences, words).
+
+        Where the vocabulary is one of sub-words, each word has several ids: the last axis is theirs.
+        """
         if self.vocabulary is None:
             return torch.as_tensor(x, dtype=torch.float32)
         if self.layout.kind == "words":
@@ -31,14 +35,13 @@ class Reader:
         most = max((len(row) for row in x), default=0)
         padded = [sentence for row in x for sentence in [*row, *[[]] * (most - len(row))]]
         ids = self.vocabulary.encode(padded)
-        return ids.view(len(x), most, ids.shape[1])
+        return ids.view(len(x), most, *ids.shape[1:])
 
     def valid(self, prepared: Tensor) -> Tensor:
         """(n, d) bool of prepared rows: which units exist."""
-        if self.layout.kind == "words":
-            return prepared != 0
-        if self.layout.kind == "sentences":
-            return (prepared != 0).any(-1)
+        if self.layout.is_text:
+            there = prepared != 0
+            return there if there.ndim == 2 else there.flatten(2).any(-1)
         return prepared.new_ones(len(prepared), self.layout.d, dtype=torch.bool)
 
 

@@ -26,7 +26,7 @@ from unmask.rationales.networks import RationaleNet, built
 from unmask.rationales.rnp import USUAL
 from unmask.task import Task, clone
 from unmask.training import Recipe, soft_cross_entropy
-from unmask.types import Dataset
+from unmask.types import Dataset, Inputs
 
 __all__ = ["A2R"]
 
@@ -79,6 +79,10 @@ class A2R:
         learning.learn(self, lesson, players)
         return self
 
+    def softly(self, x: Inputs) -> Tensor:
+        """(n, classes) probabilities of f_a, which sees the whole rows: it leads, and never answers."""
+        return answering.asked(self, x, _attended)
+
     def _both(self, batch: Batch, scores: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of f_r on a rationale without slopes, and of f_a."""
         alpha = choosing.explored(scores, batch.valid, 0.0)
@@ -106,3 +110,7 @@ class A2R:
         hard, soft = self._both(batch, self.net_.chooser(batch.x))
         loss = soft_cross_entropy(soft, batch.y)
         return (loss + self._apart(hard.detach(), soft)).mean() if self.form == "paper" else loss.mean()
+
+
+def _attended(net: RationaleNet, x: Tensor) -> Tensor:
+    return net.teller.attended(x, choosing.explored(net.chooser(x), net.reader.valid(x), 0.0))

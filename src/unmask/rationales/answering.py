@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from unmask.errors import NotFittedError
 from unmask.models import Wrapped, wrap
-from unmask.rationales.networks import RationaleNet
+from unmask.rationales.networks import Asked, RationaleNet
 from unmask.task import Task, as_inputs, settings_of, targets
 from unmask.training import evaluate
 from unmask.types import Explanation, Inputs
 
-__all__ = ["explain", "model", "predict", "told"]
+__all__ = ["asked", "explain", "model", "predict", "told"]
 
 
 def _fitted(own: Any) -> tuple[RationaleNet, Task]:
@@ -36,6 +38,12 @@ def told(own: Any, x: Inputs, kept: Tensor) -> Tensor:
     return evaluate(net.teller, prepared, kept.float()).softmax(1)
 
 
+def asked(own: Any, x: Inputs, ask: Callable[[RationaleNet, Tensor], Tensor]) -> Tensor:
+    """(n, classes) probabilities that the network gives when it is asked in another way."""
+    net, task = _fitted(own)
+    return evaluate(Asked(net, ask), task.reader.prepare(as_inputs(x, task)), batch=256).softmax(1)
+
+
 def model(own: Any) -> Wrapped:
     """The same answers as a model to audit: `audit(rnp.model(), data, {"rnp": rnp})`."""
     net, task = _fitted(own)
@@ -53,7 +61,7 @@ def explain(own: Any, x: Inputs, target: Tensor | None = None) -> Explanation:
     seconds = time.perf_counter() - started
     origin = {**settings_of(own), "method": own.method, "seconds": seconds, "removal": task.removal.name}
     return Explanation(
-        scores=scores[:, :width].masked_fill(~valid, 0.0),
+        scores=_raised(scores[:, :width], valid),
         kept=(amount[:, :width] > 0) & valid,
         valid=valid,
         target=told if target is None else targets(target, len(x), len(task.classes)),
@@ -63,3 +71,9 @@ def explain(own: Any, x: Inputs, target: Tensor | None = None) -> Explanation:
         classes=task.classes,
         approximated=told,
     )
+
+
+def _raised(scores: Tensor, valid: Tensor) -> Tensor:
+    """Scores counted from the lowest of the row where that is negative: a unit not chosen speaks against no class."""
+    low = scores.masked_fill(~valid, torch.inf).amin(1, keepdim=True).clamp(max=0.0)
+    return (scores - low).masked_fill(~valid, 0.0)

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 from unmask import devices
 from unmask.data.vectors import glove
+from unmask.nets import Vocabulary
+from unmask.nets.pretrained import PieceEmbedding
 from unmask.nets.words import WordEmbedding
 from unmask.rationales.choosing import Drawn, best, draw, gates
 from unmask.rationales.networks import Choose, RationaleNet
@@ -44,14 +46,18 @@ def placed(own: Any, net: RationaleNet) -> RationaleNet:
     """The model on its device, its word vectors frozen where that is asked for."""
     for module in _embeddings(net):
         module.table.weight.requires_grad_(not own.nets.frozen)
+    for vectors in (module.table for module in net.modules() if isinstance(module, PieceEmbedding)):
+        if own.nets.frozen:
+            vectors.requires_grad_(False)
     return net.to(devices.pick(own.device))
 
 
 def worded(own: Any, net: RationaleNet) -> RationaleNet:
     """The model about to learn, with the word vectors asked for."""
-    if own.nets.vectors == "glove" and net.reader.vocabulary is not None:
+    known = net.reader.vocabulary
+    if own.nets.vectors == "glove" and isinstance(known, Vocabulary):
         for module in _embeddings(net):
-            module.set_vectors(glove(net.reader.vocabulary, own.recipe.seed))
+            module.set_vectors(glove(known, own.recipe.seed))
     return net
 
 

@@ -26,7 +26,7 @@ from unmask.rationales.networks import RationaleNet, built
 from unmask.rationales.rnp import USUAL
 from unmask.task import Task, clone
 from unmask.training import Recipe
-from unmask.types import Dataset
+from unmask.types import Dataset, Inputs
 
 __all__ = ["HardKuma"]
 
@@ -74,6 +74,10 @@ class HardKuma:
         learning.learn(self, lesson, {"predictor": (self.net_, self._loss)})
         return self
 
+    def softly(self, x: Inputs) -> Tensor:
+        """(n, classes) probabilities told through gates at their means, where the answer settles them."""
+        return answering.asked(self, x, _half_open)
+
     def _loss(self, batch: Batch) -> Tensor:
         law = _law(self.net_.chooser(batch.x))
         kept, length = law.sample(batch.rng) * batch.valid, batch.valid.sum(1).clamp(min=1)
@@ -98,6 +102,10 @@ class HardKuma:
 def _law(raw: Tensor) -> Kuma:
     a, b = nn.functional.softplus(raw).clamp(1e-6, 100.0).unbind(-1)
     return Kuma(a, b)
+
+
+def _half_open(net: RationaleNet, x: Tensor) -> Tensor:
+    return net.teller(x, _law(net.chooser(x)).mean * net.reader.valid(x))  # type: ignore[no-any-return]
 
 
 def _settled(raw: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:

@@ -19,13 +19,14 @@ from unmask.errors import InputError
 from unmask.masking import default_removal, subsets
 from unmask.masking.removals import make_removal
 from unmask.nets import read
+from unmask.nets.pieces import pieced
 from unmask.rationales.building import Batch, worded
 from unmask.rationales.choosing import number
 from unmask.task import Task
 from unmask.training import Loss, Recipe, minimize, soft_cross_entropy
 from unmask.types import Dataset, Split
 
-__all__ = ["Lesson", "begin", "learn", "reinforced", "start"]
+__all__ = ["Lesson", "begin", "learn", "opening", "reinforced", "start"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ class Lesson:
 
 def begin(own: Any, data: Dataset) -> Lesson:
     """Read the rows; a rationale of more units than a row can have is refused."""
-    reader, d = read(data), data.train.valid.shape[1]
+    if own.nets.pretrained and not data.layout.is_text:
+        raise InputError(f"the encoder {own.nets.encoder} reads texts, {data.name} holds rows of kind {data.kind}")
+    reader, d = pieced(read(data)) if own.nets.pretrained else read(data), data.train.valid.shape[1]
     if isinstance(own.k, int) and own.k > d:
         raise InputError(f"k must be at most {d} (a row of {data.name} has {d} units), got {own.k}")
     if own.nets.vectors == "glove" and not data.layout.is_text:
@@ -54,12 +57,25 @@ def begin(own: Any, data: Dataset) -> Lesson:
 
 
 def start(own: Any, data: Dataset) -> Lesson:
-    """Read the rows, build the model with the vectors asked for, and skew its predictor where that is asked for."""
+    """Read the rows, build the model with the vectors asked for, and skew its predictor where that is asked for.
+
+    The model asks by its `skew`, a data set by its name (`reviews:skew=10`); what the model asks for counts first.
+    """
     lesson = begin(own, data)
     own.build(lesson.task)
     worded(own, own.net_)
-    _skew(own, own.net_.teller, lesson)
+    epochs = own.skew or data.notes.get("skew", 0)
+    if epochs:
+        _skew(own, lesson, opening(data.train, lesson.train[2]), epochs)
     return lesson
+
+
+def opening(split: Split, valid: Tensor) -> Tensor:
+    """(n, d) 1 for the words of the first sentence where sentences are known, else for the first unit of each row."""
+    if split.sentence_of is None:
+        return nn.functional.one_hot(valid.int().argmax(1), valid.shape[1]).float()
+    owner, width = split.sentence_of[:, : valid.shape[1]], valid.shape[1]
+    return nn.functional.pad(owner == 0, (0, width - owner.shape[1])).float() * valid
 
 
 def learn(
@@ -99,17 +115,14 @@ def reinforced(log_prob: Tensor, reward: Tensor, past: deque[float]) -> Tensor:
     return -(log_prob * (reward.detach() - base)).mean()
 
 
-def _skew(own: Any, teller: nn.Module, lesson: Lesson) -> None:
-    """Let the teller learn from the first unit alone for `skew` epochs: interlocking, planted (Yu et al. 2021)."""
-    if not own.skew:
-        return
-    x, y, valid = lesson.train
-    first = nn.functional.one_hot(valid.int().argmax(1), valid.shape[1]).float()
+def _skew(own: Any, lesson: Lesson, first: Tensor, epochs: int) -> None:
+    """Let the teller learn from the opening alone: interlocking, planted (Yu et al. 2021)."""
+    teller, (x, y, _) = own.net_.teller, lesson.train
 
     def loss(x: Tensor, y: Tensor, first: Tensor, rng: torch.Generator) -> Tensor:
         return soft_cross_entropy(teller(x, first), y).mean()
 
-    recipe = Recipe(epochs=own.skew, batch=50, rate=1e-3, seed=seeds.derive(own.recipe.seed, "skew"))
+    recipe = Recipe(epochs=epochs, batch=50, rate=1e-3, seed=seeds.derive(own.recipe.seed, "skew"))
     minimize({"predictor": (teller, loss)}, (x, y, first), recipe, title="skewing the predictor")
 
 

@@ -12,7 +12,7 @@ from unmask.nets import Reader
 from unmask.nets.bodies import Body, Nets, body
 from unmask.training import evaluate
 
-__all__ = ["Choose", "Chooser", "RationaleNet", "Teller", "built", "folded"]
+__all__ = ["Asked", "Choose", "Chooser", "RationaleNet", "Teller", "built", "folded"]
 
 Choose = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -70,19 +70,21 @@ class RationaleNet(nn.Module):
 
     def answers(self, x: Tensor, batch: int = 256) -> tuple[Tensor, Tensor, Tensor]:
         """The same in evaluation mode, without slopes, batch by batch."""
-        found = evaluate(_Joined(self), x, batch=batch)
+        found = evaluate(Asked(self, lambda net, x: torch.cat(net.whole(x), 1)), x, batch=batch)
         d = x.shape[1] if self.reader.layout.is_text else self.reader.layout.d
         logits, scores, kept = found.split([found.shape[1] - 2 * d, d, d], 1)
         return logits, scores, kept
 
 
-class _Joined(nn.Module):
-    def __init__(self, net: RationaleNet) -> None:
+class Asked(nn.Module):
+    """A rationale model asked in another way than for its answer: `ask(net, x)`."""
+
+    def __init__(self, net: RationaleNet, ask: Callable[[RationaleNet, Tensor], Tensor]) -> None:
         super().__init__()
-        self.net = net
+        self.net, self.ask = net, ask
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.cat(self.net.whole(x), 1)
+        return self.ask(self.net, x)
 
 
 def built(

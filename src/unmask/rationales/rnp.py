@@ -38,8 +38,8 @@ class RNP:
     """`k` units of each row, or a share. `gradient`: "reinforce", or "straight-through" (Gumbel, temperature `tau`).
 
     With `free`, each unit is chosen on its own, and the budget and few breaks are wanted at weight `lam`. Draws
-    explore: at rate `explore` all units are equally likely. `skew` epochs of the predictor on the first unit alone
-    plant an interlocking.
+    explore: at rate `explore` all units are equally likely. `skew` epochs of the predictor on the first sentence (or
+    unit) alone plant an interlocking; where it is 0, the data may ask for it (`reviews:skew=10`).
     """
 
     k: int | float = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,10 @@ from markupsafe import Markup
 from unmask.drawing import Drawing
 from unmask.report import pictures, plots
 from unmask.report.plain import plain
-from unmask.report.wording import ARROWS, DECIDING, DIRECTIONS, SYMBOLS, find, interval, names_of, number
+from unmask.report.wording import ARROWS, DECIDING, DIRECTIONS, PEOPLE, SYMBOLS, find, interval, names_of, number
 
 if TYPE_CHECKING:
+    from unmask.drawing import Row
     from unmask.types import Example, Findings, Result, Verdict
 
 __all__ = ["page"]
@@ -24,6 +25,7 @@ __all__ = ["page"]
 HEAD = ("k", "removal", "n", "split", "seed")  # settings that stand under the title, where given
 FRONT = ("fs-m", "reading")
 REST = "Other measures"
+READ = {"accuracy": "right, told from the rationale", "first": "first unit in the rationale"}  # in each epoch
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Grid:
     by: str
     columns: list[str]
     lines: list[tuple[str, list[tuple[str, float]]]]
+    open: bool = False  # a matrix between explanations is what its check is about
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ class Figures:
     """Examples that share a label and an input, one drawing for each explanation."""
 
     kind: str
+    people: Markup | None = None  # the same input with what people marked, where that is known
     drawings: list[tuple[Example, Markup]] = field(default_factory=list)
 
 
@@ -95,7 +99,11 @@ def page(findings: Findings, version: str) -> str:
         cards=[_card(findings, verdict) for verdict in findings.verdicts],
         front=_front(findings),
         sections=_sections(findings),
+        heats=[(heat, Markup(pictures.heat(heat.words, heat.lines, heat.told))) for heat in findings.heats],
+        places=_places(findings),
+        learning=_learning(findings),
         examples=_examples(findings.examples),
+        marked=any(example.row.marked for example in findings.examples),
         settings=settings,
     )
 
@@ -197,14 +205,15 @@ def _grids(rows: Sequence[Result], names: Sequence[str]) -> list[Grid]:
 
 
 def _grid(by: str, cells: dict[tuple[str, str], float], names: Sequence[str]) -> Grid:
-    top = max((abs(v) for v in cells.values() if math.isfinite(v)), default=0.0) or 1.0
+    between = by == "explanation"  # agreement: colours mean the same in every matrix
+    top = 1.0 if between else max((abs(v) for v in cells.values() if math.isfinite(v)), default=0.0) or 1.0
     found = list(dict.fromkeys(column for _, column in cells))
     columns = [name for name in names if name in found] + [column for column in found if column not in names]
     lines = []
     for name in dict.fromkeys(name for name, _ in cells):
         values = [cells.get((name, column), math.nan) for column in columns]
         lines.append((name, [(_two(v), v / top if math.isfinite(v) else 0.0) for v in values]))
-    return Grid(by, columns, lines)
+    return Grid(by, columns, lines, open=between)
 
 
 def _two(value: float) -> str:
@@ -216,6 +225,38 @@ def _examples(examples: Iterable[Example]) -> dict[str, list[Figures]]:
     groups: dict[str, dict[str, Figures]] = {}
     for example in examples:
         row = example.row
-        figures = groups.setdefault(example.label, {}).setdefault(f"{row.kind}{row.values}", Figures(row.kind))
+        figures = Figures(row.kind, _people(row))
+        figures = groups.setdefault(example.label, {}).setdefault(f"{row.kind}{row.values}", figures)
         figures.drawings.append((example, Markup(Drawing(row).html)))
     return {label: list(inputs.values()) for label, inputs in groups.items()}
+
+
+def _people(row: Row) -> Markup | None:
+    """The row with nothing on it but the frames of what people marked."""
+    if not row.marked:
+        return None
+    return Markup(Drawing(replace(row, kept=[False] * len(row.kept), scores=[0.0] * len(row.scores))).html)
+
+
+def _places(findings: Findings) -> list[tuple[str, Markup]]:
+    """For each explanation: where in a text its choices stand, beside those of people and of chance."""
+    found, drawn = findings.places, []
+    for name, shares in found.items():
+        if name == PEOPLE or name in findings.controls:
+            continue
+        audit = name[name.rfind(" (") :] if " (" in name else ""  # of several side by side each has controls of its own
+        chance = next((c for c in (f"random{audit}", "random") if c in found), "")
+        parts = {who: (look, found[who]) for who, look in ((PEOPLE, "people"), (chance, "level")) if who in found}
+        across = "place in the row" if "1" in shares else "part of the row, from its start"
+        names = (across, "share of the units chosen")
+        drawn.append((name, Markup(pictures.bars({name: ("own", shares), **parts}, names))))
+    return drawn
+
+
+def _learning(findings: Findings) -> list[tuple[str, Markup]]:
+    """For each explanation that has it: how its training went."""
+    drawn = []
+    for name, read in findings.learning.items():
+        lines = {READ[what]: [(float(at), v) for at, v in enumerate(values, 1)] for what, values in read.items()}
+        drawn.append((name, Markup(pictures.curves(lines, [READ["first"]], ("epoch", "share of validation rows")))))
+    return drawn

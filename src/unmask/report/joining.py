@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from unmask.errors import InputError
+from unmask.heat import Heat
 from unmask.report.report import Report
+from unmask.report.wording import PEOPLE
 from unmask.types import Findings
 
 __all__ = ["side_by_side"]
@@ -35,11 +37,19 @@ def side_by_side(reports: Mapping[str, Report], settings: Mapping[str, Any] | No
             verdicts=tuple(verdict for part in parts.values() for verdict in part.verdicts),
             controls=tuple(control for part in parts.values() for control in part.controls),
             examples=tuple(example for part in parts.values() for example in part.examples),
+            heats=tuple(sorted((heat for part in parts.values() for heat in part.heats), key=_row)),
             settings={**first.settings, **(settings or {})},
             questions=questions,
             definitions={name: said for part in parts.values() for name, said in part.definitions.items()},
+            places={name: shares for part in parts.values() for name, shares in part.places.items()},
+            learning={name: read for part in parts.values() for name, read in part.learning.items()},
         )
     )
+
+
+def _row(heat: Heat) -> str:
+    """What all maps of one row share."""
+    return heat.label.partition(",")[0]
 
 
 def _named(findings: Findings, when: str) -> Findings:
@@ -51,5 +61,8 @@ def _named(findings: Findings, when: str) -> Findings:
         rows=renamed(findings.rows),
         verdicts=renamed(findings.verdicts),
         examples=renamed(findings.examples),
+        heats=renamed(findings.heats),
         controls=tuple(f"{control} ({when})" for control in findings.controls),
+        places={name if name == PEOPLE else f"{name} ({when})": shares for name, shares in findings.places.items()},
+        learning={f"{name} ({when})": read for name, read in findings.learning.items()},
     )

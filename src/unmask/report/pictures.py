@@ -1,4 +1,4 @@
-"""Pictures with two axes as inline SVG: the front between two checks, and curves.
+"""Pictures as inline SVG: the front between two checks, curves, where choices stand, and maps of attention over words.
 
 Colours come from the page's style sheet, so the pictures follow light, dark and print.
 """
@@ -12,13 +12,15 @@ from html import escape
 
 from unmask.report.plots import Axis, axis, tick
 
-__all__ = ["Point", "curves", "front"]
+__all__ = ["Point", "bars", "curves", "front", "heat"]
 
 WIDTH, HEIGHT = 560, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 14, 12, 48
 LETTER, LINE = 7.4, 16.0  # room for one letter and one line of a label
 DOT = 6.0
 COLOURS = 7  # line colours of the style sheet
+CELL, ROW = 40, 26  # width and height of a cell in a map
+LONGEST = 16  # letters of a word above a map
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
@@ -43,8 +45,10 @@ class Plane:
     up: Axis
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        right = LEFT + (WIDTH - LEFT - RIGHT) * self.across.share(x)
-        return round(right, 1), round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * self.up.share(y), 1)
+        return round(LEFT + (WIDTH - LEFT - RIGHT) * self.across.share(x), 1), self.height(y)
+
+    def height(self, y: float) -> float:
+        return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * self.up.share(y), 1)
 
 
 def front(points: Sequence[Point], names: tuple[str, str]) -> str:
@@ -72,6 +76,74 @@ def curves(lines: Mapping[str, Sequence[tuple[float, float]]], controls: Sequenc
     return _picture(_frame(plane, names) + "".join(paths), label) + f'<ul class="key">{key}</ul>'
 
 
+def heat(words: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]], label: str) -> str:
+    """Weights of words, one line of cells for each name; the numbers stand in the cells, deeper means more."""
+    heads = [word if len(word) <= LONGEST else f"{word[: LONGEST - 1]}…" for word in words]
+    left = round(LETTER * max((len(name) for name, _ in lines), default=0)) + 12
+    slant = round(0.72 * LETTER * max(map(len, heads), default=0)) + 14
+    top = max((w for _, weights in lines for w in weights), default=0.0) or 1.0
+    parts = [_head(left + CELL * (i + 0.5), slant, word) for i, word in enumerate(heads)]
+    for at, (name, weights) in enumerate(lines):
+        y = slant + ROW * at
+        parts.append(f'<text class="name" x="{left - 8}" y="{y + 17}" text-anchor="end">{escape(name)}</text>')
+        parts += [_cell(left + CELL * i, y, w, w / top) for i, w in enumerate(weights)]
+    size = f'width="{left + CELL * len(heads) + slant}" height="{slant + ROW * len(lines) + 4}"'
+    return f'<svg class="map" {size} role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
+
+
+def _head(x: float, y: float, word: str) -> str:
+    return f'<text class="name" transform="translate({x:.0f} {y - 6}) rotate(-45)">{escape(word)}</text>'
+
+
+def _cell(x: float, y: float, weight: float, strength: float) -> str:
+    box = f'<rect class="heat" x="{x + 1}" y="{y + 1}" width="{CELL - 2}" height="{ROW - 2}" rx="3"'
+    text = f'<text class="name" x="{x + CELL / 2:.0f}" y="{y + 17}" text-anchor="middle">{weight:.2f}</text>'
+    return f'{box} fill-opacity="{0.03 + 0.57 * strength:.2f}"/>{text}'
+
+
+def bars(shares: Mapping[str, tuple[str, Mapping[str, float]]], names: tuple[str, str]) -> str:
+    """Name -> its look and its shares by place: "own" is filled, "people" framed beside it, "level" a dashed line.
+
+    All of them have the same places. They are named in a legend below.
+    """
+    labels = list(next(iter(shares.values()))[1])
+    plane = Plane(Axis((0.0,)), axis(v for _, found in shares.values() for v in found.values()))
+    wide = (WIDTH - LEFT - RIGHT) / len(labels)
+    parts = [_frame(plane, names)]
+    for look, found in shares.values():
+        tops = [plane.height(share) for share in found.values()]
+        parts += [_bar(LEFT + wide * i, wide, top, look) for i, top in enumerate(tops)]
+    for i, label in enumerate(labels):
+        at = f'x="{LEFT + wide * (i + 0.5):.1f}" y="{HEIGHT - BOTTOM + 17}"'
+        parts.append(f'<text {at} text-anchor="middle">{escape(label)}</text>')
+    key = "".join(f"<li>{_box(look)}{escape(who)}</li>" for who, (look, _) in shares.items())
+    return _picture("".join(parts), _spoken(shares)) + f'<ul class="key">{key}</ul>'
+
+
+def _bar(left: float, wide: float, top: float, look: str) -> str:
+    """One share in the slot of its place: on the left half, on the right half, or across both."""
+    if look == "level":
+        return (
+            f'<line class="level" x1="{left + wide * 0.06:.1f}" x2="{left + wide * 0.94:.1f}" y1="{top}" y2="{top}"/>'
+        )
+    start = left + wide * (0.12 if look == "own" else 0.52)
+    size = f'width="{wide * 0.36:.1f}" height="{HEIGHT - BOTTOM - top:.1f}"'
+    return f'<rect class="bar {look}" x="{start:.1f}" y="{top}" {size}/>'
+
+
+def _box(look: str) -> str:
+    inside = f'<rect class="bar {look}" x="2" y="1" width="18" height="11"/>'
+    if look == "level":
+        inside = '<line class="level" x1="0" x2="22" y1="7" y2="7"/>'
+    return f'<svg width="22" height="13" aria-hidden="true">{inside}</svg> '
+
+
+def _spoken(shares: Mapping[str, tuple[str, Mapping[str, float]]]) -> str:
+    """The same in words, for those who do not see the picture."""
+    told = (f"{who}: " + ", ".join(f"{at} {v:.0%}" for at, v in found.items()) for who, (_, found) in shares.items())
+    return "share by place. " + "; ".join(told)
+
+
 def _picture(inside: str, label: str) -> str:
     head = f'<svg class="picture" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">'
     return f"{head}{inside}</svg>"
@@ -79,12 +151,12 @@ def _picture(inside: str, label: str) -> str:
 
 def _frame(plane: Plane, names: tuple[str, str]) -> str:
     floor, parts = HEIGHT - BOTTOM, []
-    for t in plane.across.ticks:
+    for t in plane.across.ticks if len(plane.across.ticks) > 1 else ():  # one tick: places, which have names
         x, _ = plane.place(t, 0)
         parts.append(f'<line class="grid" x1="{x}" x2="{x}" y1="{TOP}" y2="{floor}"/>')
         parts.append(f'<text x="{x}" y="{floor + 17}" text-anchor="middle">{tick(t)}</text>')
     for t in plane.up.ticks:
-        _, y = plane.place(0, t)
+        y = plane.height(t)
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick(t)}</text>')
     middle, half = (LEFT + WIDTH - RIGHT) / 2, (TOP + floor) / 2

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unmask.heat import Heat
     from unmask.types import Findings, Result
 
-__all__ = ["as_json", "plain", "row_columns"]
+__all__ = ["agreement", "as_json", "plain", "row_columns"]
 
 ALWAYS = ("explanation", "check", "value", "low", "high", "null", "better", "passed", "n", "seconds")
+BETWEEN = "@explanation="  # in the name of a check: between the explanation of the row and this one
 SOMETIMES = ("at", "note")  # the point of a curve, a remark: left out of the JSON where there is none
 
 
@@ -25,22 +27,49 @@ def as_json(findings: Findings, version: str) -> dict[str, Any]:
     verdicts = [
         {"explanation": v.explanation, "verdict": v.verdict, "reasons": list(v.reasons)} for v in findings.verdicts
     ]
+    heats = [_heat(heat) for heat in findings.heats]
     return {
         "unmask": version,
         "task": findings.task,
         "model": findings.model,
         "rows": [_row(row) for row in findings.rows],
         "verdicts": verdicts,
+        "agreement": plain(agreement(findings)),
         "controls": list(findings.controls),
         "settings": plain(findings.settings),
         "definitions": plain(findings.definitions),
+        **({"heats": heats} if heats else {}),
+        **{name: plain(found) for name in ("places", "learning") if (found := getattr(findings, name))},
     }
+
+
+def _heat(heat: Heat) -> dict[str, Any]:
+    """Attention in one row: the words, and their weights in each line."""
+    lines = [{"line": name, "weights": plain(weights)} for name, weights in heat.lines]
+    about = {"explanation": heat.explanation, "label": heat.label, "words": list(heat.words)}
+    return {**about, "lines": lines, "note": heat.note}
+
+
+def agreement(findings: Findings) -> dict[str, dict[str, dict[str, float]]]:
+    """Measure -> explanation -> other explanation -> how far they agree; controls are among the first only."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for row in findings.rows:
+        measure, between, other = row.check.partition(BETWEEN)
+        if between:
+            found.setdefault(measure, {}).setdefault(row.explanation, {})[other] = row.value
+    return found
 
 
 def _row(row: Result) -> dict[str, Any]:
     extra = {name: getattr(row, name) for name in SOMETIMES if getattr(row, name) not in (None, "")}
     always: dict[str, Any] = {name: plain(getattr(row, name)) for name in ALWAYS}
-    return always | {name: plain(value) for name, value in extra.items()}
+    values = {"values": " ".join(map(_short, row.values))} if row.values else {}
+    return always | {name: plain(value) for name, value in extra.items()} | values
+
+
+def _short(value: float) -> str:
+    """Four digits are enough to compare rows; as one text they take a line of the file, not hundreds."""
+    return f"{value:.4g}"
 
 
 def plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmask.errors import InputError
-from unmask.report.plain import as_json, row_columns
+from unmask.report.plain import agreement, as_json, row_columns
 from unmask.writing import write_text
 
 if TYPE_CHECKING:
@@ -40,6 +40,13 @@ class Report:
 
         names = row_columns()
         return pandas.DataFrame([[getattr(row, name) for name in names] for row in self.findings.rows], columns=names)
+
+    @property
+    def agreement(self) -> dict[str, pandas.DataFrame]:
+        """Measure -> how far the explanations (rows) agree with one another (columns)."""
+        import pandas
+
+        return {name: pandas.DataFrame(by).T for name, by in agreement(self.findings).items()}
 
     @property
     def html(self) -> str:

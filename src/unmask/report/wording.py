@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from unmask.types import Findings, Result
 
-__all__ = ["ARROWS", "DECIDING", "DIRECTIONS", "SYMBOLS", "find", "interval", "names_of", "number"]
+__all__ = ["ARROWS", "DECIDING", "DIRECTIONS", "PEOPLE", "SYMBOLS", "find", "interval", "names_of", "number"]
 
 # what a verdict rests on, as far as it was run
 DECIDING = ("fs-m", "fu-m", "encoding-share", "reading", "randomized-model", "attention-flow")
+PEOPLE = "people"  # among places: what they marked, or what is known to decide
 ARROWS = {"higher": "↑", "lower": "↓", "none": ""}
 DIRECTIONS = {
     "higher": "higher is better",

@@ -39,7 +39,7 @@ PAPERS: dict[str, Paper] = {
     "seat": Paper(
         "seat:TABLES",
         "SEAT: Stable and Explainable Attention (Hu et al. 2023)",
-        "The values of Table 2 and the appendix are not in print; rows with BERT are not run.",
+        "The values of Table 2 and the appendix are not in print.",
     ),
     "shortcuts": Paper(
         "shortcuts:TABLES", "Why is Attention Not So Attentive? (Bai et al. 2021)", "No code was published with it."

@@ -62,5 +62,5 @@ def _reviews(dataset: str, seed: int, scale: Scale) -> tuple[Dataset, Reader, Te
     whole = load(dataset, seed=seed, rows=(REVIEWS[scale], 1, UNSEEN))
     data = replace(whole, validation=whole.test)  # no epoch is chosen
     reader = nets.read(data)
-    assert reader.vocabulary is not None
+    assert isinstance(reader.vocabulary, nets.Vocabulary)
     return data, reader, glove(reader.vocabulary, seed)

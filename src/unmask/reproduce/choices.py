@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from unmask.data import named
 from unmask.nets.bodies import Nets
 from unmask.training import Recipe
 
-__all__ = ["LAST", "MOVIE_ROWS", "RATIONALES", "REVIEW_ROWS", "SHARE", "rationale", "split_name"]
+__all__ = ["LAST", "MOVIE_ROWS", "RATIONALES", "REVIEW_ROWS", "SHARE", "SLOW_ROWS", "rationale", "split_name"]
 
 REVIEW_ROWS = {"quick": 2000, "default": 4000, "paper": 4000}  # generated reviews to learn from
 MOVIE_ROWS = {"quick": (300, 60), "default": (1600, 199), "paper": (1600, 199)}  # to learn from, to test on
@@ -29,16 +30,19 @@ RATIONALES: dict[str, tuple[str, dict[str, Any]]] = {
     "a2r+released": ("a2r", {"form": "released"}),
     "a2r+anneal": ("a2r", {"anneal": 10}),
     **{f"a2r+lam={lam:g}": ("a2r", {"lam": lam}) for lam in (0.0, 0.1, 0.5, 2.0, 5.0)},
+    "rnp/transformer": ("rnp", {}),
+    "a2r/transformer": ("a2r", {}),
 }
 RATES = {"predictor": 2e-3, "generator": 5e-3}
 SKEWED_RATES = {"predictor": 1e-3, "generator": 1e-2}
+SLOW_RATES = {"predictor": 2e-4, "generator": 2e-4}  # of what is pretrained
+SLOW_ROWS = {"eraser-movies": 250, "reviews": 2000}  # that it learns from: an epoch takes it long
 
 
-def split_name(dataset: str) -> tuple[str, dict[str, str], int]:
-    """`reviews:preset=hard,skew=10` -> the set, its options, and how long the predictor is skewed."""
-    base, _, text = dataset.partition(":")
-    options = dict(part.split("=", 1) for part in text.split(",") if part)
-    return base, options, int(options.pop("skew", 0))
+def split_name(dataset: str) -> tuple[str, int]:
+    """`reviews:preset=hard,skew=10` -> the set, and how long the predictor is skewed."""
+    base, options = named(dataset)
+    return base, options.get("skew", 0)
 
 
 def rationale(
@@ -47,7 +51,7 @@ def rationale(
     """The model of a row and its settings."""
     method, own = RATIONALES[row]
     settings = dict(own)
-    base, _, skew = split_name(dataset)
+    base, skew = split_name(dataset)
     rate = settings.pop("rate", SKEWED_RATES if skew else RATES)
     if base == "eraser-movies":
         nets, epochs = Nets(hidden=100, vectors="glove", frozen=True, smooth=9), 3 if scale == "quick" else 8
@@ -56,4 +60,8 @@ def rationale(
         nets, epochs = Nets(), 8 if scale == "quick" else 12
         batch = 100 if scale == "quick" else 200
         settings["recipe"] = Recipe(epochs=epochs, batch=batch, rate=rate, seed=seed)
-    return method, {**settings, "nets": nets, "skew": skew}
+    if row.endswith("/transformer"):
+        nets = Nets(encoder="transformer", smooth=nets.smooth)
+        settings["recipe"] = Recipe(epochs=1 if scale == "quick" else 2, batch=10, rate=SLOW_RATES, seed=seed)
+    settings["skew"] = skew  # the data ask for it too; here it names the trial
+    return method, {**settings, "nets": nets}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from unmask.errors import unknown
 from unmask.reproduce import landscape, pictures
 from unmask.reproduce.running import Request, seeds_apart, tables_so_far, warm_start
 
-__all__ = ["FIGURES", "drawn"]
+__all__ = ["FIGURES", "drawn", "narrowed"]
 
 GRID = 101
 
@@ -38,6 +40,26 @@ def _game(request: Request) -> dict[str, str]:
     return {"interlocking-game.svg": pictures.game(landscape.PAYOFF, landscape.equilibria())}
 
 
+def _sensitivity(request: Request) -> dict[str, str]:
+    result = tables_so_far(narrowed(request, "5"))
+    found: dict[str, dict[str, Any]] = {}
+    for line in result["rows"]:
+        if line["here"] is not None and line["metric"] in ("f1", "x1"):
+            found.setdefault(line["row"], {})[line["metric"]] = line
+    named = {"1" if row == "a2r" else row.partition("lam=")[2] or "0 to 1": pair for row, pair in found.items()}
+    numbers = sorted((name for name in named if name != "0 to 1"), key=float)
+    if len(numbers) < 2:
+        return {}
+    order = [*numbers, *(name for name in named if name == "0 to 1")]
+    points = {name: named[name] for name in order}
+    return {"lambda.svg": pictures.sensitivity(points, "A2R on reviews with a planted cue (bias 0.8)")}
+
+
+def narrowed(request: Request, figure: str) -> Request:
+    """The same request for the one table that a figure is drawn from, where there is one."""
+    return replace(request, table=FROM.get((request.paper, figure), request.table))
+
+
 def _landscape(request: Request) -> dict[str, str]:
     first = np.linspace(0, 1, GRID)
     hard, soft = landscape.rationale_loss(first), landscape.attention_loss(first)
@@ -53,9 +75,11 @@ def _landscape(request: Request) -> dict[str, str]:
     }
 
 
+FROM = {("a2r", "5"): "lambda", ("meed", "3"): "2", ("seat", "2"): "seeds"}  # figure -> the table it shows
 FIGURES: dict[tuple[str, str], Callable[[Request], dict[str, str]]] = {
     ("a2r", "1"): _game,
     ("a2r", "2"): _landscape,
+    ("a2r", "5"): _sensitivity,
     ("meed", "3"): _warm_start,
     ("mimic", "front"): _front,
     ("seat", "2"): _violins,

@@ -17,7 +17,6 @@ from unmask.audit import DECIDING, function_of
 from unmask.audit.statistics import Bootstrap
 from unmask.audit.subjects import Settings, assemble
 from unmask.audit.suite import run
-from unmask.auto import seeded
 from unmask.loading import load as load_explainer
 from unmask.masking.removals import make_removal
 from unmask.methods import make
@@ -25,6 +24,7 @@ from unmask.models import Wrapped, shown
 from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE
 from unmask.reproduce.references import RECIPES, SIZES, reference
 from unmask.reproduce.tables import CONTROLS, REVIEWS, STEADY_ROWS, VANILLA, Scale, Table, made
+from unmask.task import seeded
 from unmask.types import Dataset, Explanation, Split
 
 __all__ = ["COSTLY", "Trial", "audited", "kept_in", "measure", "percent", "some"]

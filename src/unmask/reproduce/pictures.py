@@ -12,7 +12,7 @@ from torch import Tensor
 from unmask import distances
 from unmask.attention.seat import topk_loss
 
-__all__ = ["curves", "front", "game", "landscape", "surrogate", "violins"]
+__all__ = ["curves", "front", "game", "landscape", "sensitivity", "surrogate", "violins"]
 
 Line = Mapping[str, Any]
 BINS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of a row's largest weight
@@ -109,7 +109,9 @@ def game(payoff: Sequence[Sequence[float]], settled: Sequence[tuple[int, int]]) 
     axis.set_xlim(-0.6, 1.6)
     axis.set_ylim(-1.6, 0.6)
     axis.grid(visible=False)
-    axis.set_title("two traps: neither player leaves alone", fontsize=10)
+    axis.set_xlabel("the predictor")
+    axis.set_ylabel("the generator")
+    axis.set_title("arrows: moves that pay one player\ncircles: nobody leaves alone", fontsize=10)
     return _svg(figure)
 
 
@@ -124,10 +126,32 @@ def landscape(first: Sequence[float], lines: Mapping[str, Sequence[float]]) -> s
     figure, (axis,) = _figure(1)
     for (name, values), (colour, style) in zip(lines.items(), ((OTHER, "-"), (OURS, "-"), (OURS, "--")), strict=False):
         axis.plot(first, values, style, color=colour, label=name)
-    axis.set_xlabel("chance, or weight, of the first sentence")
+    axis.set_xlabel("chance, or weight, of the first sentence\n(the second one tells more)")
     axis.set_ylabel("loss of the best predictors, nats")
     axis.legend(frameon=False, fontsize=8)
-    axis.set_title("the hard loss has a trap at each end, the soft one has none", fontsize=10)
+    axis.set_title("hard: a trap at each end; soft: none", fontsize=10)
+    return _svg(figure)
+
+
+def sensitivity(points: Mapping[str, Mapping[str, Line]], title: str) -> str:
+    """SVG of A2R's Figure 5: F1 and X1 by setting of lambda; each dot is a seed, each line joins means.
+
+    `points` hold setting -> "f1" and "x1" -> line of the table; settings that are no number stand apart.
+    """
+    figure, (axis,) = _figure(1)
+    for metric, name, colour, style in (("f1", "F1", OURS, "o-"), ("x1", "first sentence chosen", OTHER, "s--")):
+        joined = [at for at, setting in enumerate(points) if setting.replace(".", "").isdigit()]
+        means = [line[metric]["here"] for line in points.values()]
+        axis.plot(joined, [means[at] for at in joined], style[1:], color=colour, label=name)
+        for at, line in enumerate(points.values()):
+            seeds = line[metric]["by_seed"]
+            axis.scatter([at] * len(seeds), seeds, s=18, color=colour, marker=style[0], alpha=0.6)
+    axis.set_xticks(range(len(points)), list(points))
+    axis.set_ylim(-3, 103)
+    axis.set_xlabel("lambda")
+    axis.set_ylabel("per cent of test rows")
+    axis.set_title(title, fontsize=10)
+    axis.legend(frameon=False, fontsize=8)
     return _svg(figure)
 
 

@@ -18,18 +18,23 @@ from unmask.data import load, review_words
 from unmask.masking import subsets
 from unmask.masking.controls import control_scores
 from unmask.rationales.choosing import number
-from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE, split_name
+from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE, SLOW_ROWS, split_name
 from unmask.reproduce.measuring import Trial, percent, some
 from unmask.reproduce.tables import CONTROLS, Scale, made
 from unmask.types import Dataset, Split
 
 __all__ = ["locked", "rationalized"]
 
+AGREEMENT = ("precision", "recall", "f1")
+
 
 def rationalized(trial: Trial, cache: Path) -> dict[str, Any]:
     """Accuracy, and agreement of the rationales with the true ones, in per cent."""
     started = time.perf_counter()
     data = _rows(trial.table.dataset, trial.seed, trial.scale)
+    if trial.row.endswith("/transformer"):
+        most = SLOW_ROWS[split_name(trial.table.dataset)[0]]
+        data = replace(data, train=some(data.train, most, trial.seed, "train"))
     k: int | float = trial.table.k or SHARE
     found: dict[str, Any] = {"key": trial.key, "n": len(data.test)}
     if trial.row in CONTROLS:
@@ -40,8 +45,11 @@ def rationalized(trial: Trial, cache: Path) -> dict[str, Any]:
         method, settings = made(trial.row, trial.table, trial.scale, trial.seed)
         own = api.rationalize(data, k, method=method, seed=trial.seed, settings=settings)
         e = own.explain(data.test.x)
-        values = {"accuracy": (e.target == data.test.y).float(), **_values(data, e.kept, e.scores)}
+        kept, values = e.kept, {"accuracy": (e.target == data.test.y).float(), **_values(data, e.kept, e.scores)}
         found["readings"], found["curve"] = own.readings_, [round(100 * c["accuracy"], 2) for c in own.curve_]
+    if trial.table.dataset == "eraser-movies":
+        partial = _original(trial.seed, trial.scale)[:, : kept.shape[1]]
+        values |= {f"{name}-original": v for name, v in zip(AGREEMENT, token_scores(kept, partial), strict=True)}
     found["values"] = {
         name: percent(v[~v.isnan()], trial.seed) for name, v in values.items() if name in trial.table.metrics
     }
@@ -51,8 +59,8 @@ def rationalized(trial: Trial, cache: Path) -> dict[str, Any]:
 def _values(data: Dataset, kept: Tensor, scores: Tensor) -> dict[str, Tensor]:
     test, width = data.test, kept.shape[1]
     assert test.relevant is not None
-    relevant, valid, names = test.relevant[:, :width], test.valid[:, :width], ("precision", "recall", "f1")
-    found = dict(zip(names, token_scores(kept, relevant, words_of(data.layout, test.x, valid)), strict=True))
+    relevant, valid = test.relevant[:, :width], test.valid[:, :width]
+    found = dict(zip(AGREEMENT, token_scores(kept, relevant, words_of(data.layout, test.x, valid)), strict=True))
     if data.kind != "sentences":
         return {**found, "iou-f1": iou_f1(kept, relevant), "auprc": auprc(scores, relevant, valid)}
     first = subsets.holds_first(kept, valid).float()
@@ -69,13 +77,19 @@ def locked(split: Split, kept: Tensor) -> bool:
 
 @lru_cache(maxsize=1)
 def _rows(dataset: str, seed: int, scale: Scale) -> Dataset:
-    base, options, _ = split_name(dataset)
+    base, skew = split_name(dataset)
     if base == "reviews":
-        text = ",".join(f"{name}={value}" for name, value in options.items())
-        skewed = "skew" in dataset
-        n = REVIEW_ROWS[scale] // 2 if skewed and scale != "quick" else REVIEW_ROWS[scale]
-        return load(f"reviews:{text}", seed=seed, unit="sentences", n=n)
+        n = REVIEW_ROWS[scale] // 2 if skew and scale != "quick" else REVIEW_ROWS[scale]
+        return load(dataset, seed=seed, unit="sentences", n=n)
     learned, tested = MOVIE_ROWS[scale]
     whole, short = load(base, seed=seed), load(base, seed=seed, length=LAST, truncate="tail")
     train, held = some(short.train, learned, seed, "train"), short.validation
     return replace(whole, train=train, validation=held, test=some(whole.test, tested, seed, "test"))
+
+
+def _original(seed: int, scale: Scale) -> Tensor:
+    """(n, d) what the first annotators marked in the same test reviews."""
+    test = load("eraser-movies", seed=seed, annotation="original").test
+    found = some(test, MOVIE_ROWS[scale][1], seed, "test").relevant
+    assert found is not None
+    return found

@@ -89,7 +89,7 @@ def tables_so_far(request: Request) -> dict[str, Any]:
 
 def warm_start(request: Request) -> dict[str, list[float]]:
     """Figure 3 of MEED: validation FS-M by epoch on imdb, with and without the prior, where both were measured."""
-    rows = ("meed", "meed-without-prior")
+    rows = ("meed+prior", "meed-without-prior")
     trials = [t for t in request.trials() if t.table.name == "2" and t.row in rows and t.seed == 0]
     done = stored(request.folder, trials)
     return {t.row: done[t.key]["curve"] for t in trials if done.get(t.key, {}).get("curve")}
@@ -222,7 +222,7 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
     names = {m: None for r in results for m in r["values"] if m.partition("@")[0] in table.metrics}
     for metric in [*published, *(m for m in names if m not in published)]:
         here = [r["values"][metric] for r in results if r["values"].get(metric) is not None]
-        value, low, high = _summary(here, bounded=metric.partition("@")[0] in SHARES)
+        value, low, high = _summary(here, bounded=_base(metric) in SHARES)
         lines.append(
             {
                 "table": table.name,
@@ -235,12 +235,17 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
                 "high": high,
                 "seeds": len(here),
                 "by_seed": [v[0] for v in here],
-                "better": _better(metric.partition("@")[0]),
+                "better": _better(_base(metric)),
                 "n": results[0].get("n"),
                 "note": table.note,
             }
         )
     return lines
+
+
+def _base(metric: str) -> str:
+    """Of which metric this is the part of a class, or the value against other marks."""
+    return metric.partition("@")[0].removesuffix("-original")
 
 
 def _better(metric: str) -> str:

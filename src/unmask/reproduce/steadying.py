@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,11 +19,14 @@ from unmask.audit.looking import swapped
 from unmask.audit.statistics import Bootstrap
 from unmask.audit.subjects import Settings, assemble
 from unmask.data import load
+from unmask.data.vectors import glove, known
 from unmask.methods import make
 from unmask.models import Wrapped
 from unmask.models.attending import RADIUS, Attentive, Shift, attentive, embedding_of, looked, shaken
+from unmask.nets import Vocabulary
+from unmask.nets.pretrained import tuned_layers
 from unmask.reproduce.measuring import Trial, percent, some
-from unmask.reproduce.tables import STEADY_ROWS, VANILLA, Scale, made
+from unmask.reproduce.tables import STEADY_ROWS, VANILLA, VANILLA_TRANSFORMER, Scale, made
 from unmask.training import soft_cross_entropy
 from unmask.types import Dataset
 
@@ -131,14 +134,17 @@ def _hit(look: _Look, old: _Look) -> dict[str, Tensor]:
     """Under a change of word vectors that is sought to move the answer."""
     (p, w), module = look.seen, look.attention.module
     rng, found = seeds.generator(seeds.derive(look.seed, "attack")), []
-    for x, valid, said in zip(*(t.split(256) for t in (look.x, look.valid, p)), strict=True):
-        wide = embedding_of(module)(x[:1]).shape[-1]
+    size = 256 if look.x.ndim == 2 else 64
+    for x, valid, said in zip(*(t.split(size) for t in (look.x, look.valid, p)), strict=True):
+        with torch.no_grad(), Shift(embedding_of(module)) as shift:
+            module(x)
+        there = valid.view(*valid.shape, *[1] * (shift.delta.ndim - 2)).expand_as(shift.delta)
 
         def harm(delta: Tensor, x: Tensor = x, said: Tensor = said) -> Tensor:
             with Shift(embedding_of(module), delta):
                 return soft_cross_entropy(module(x), said)
 
-        delta = ascend(harm, valid[..., None].expand(-1, -1, wide), RADIUS, rng)
+        delta = ascend(harm, there, RADIUS, rng)
         with Shift(embedding_of(module), delta):
             found.append(looked(look.attention, x))
     q, v = torch.cat([raw for raw, _ in found]).softmax(1), torch.cat([v for _, v in found])
@@ -146,13 +152,29 @@ def _hit(look: _Look, old: _Look) -> dict[str, Tensor]:
 
 
 def _reworded(look: _Look, old: _Look) -> dict[str, Tensor]:
-    """With one word replaced, the same for every row of a table: neighbours are those of the vanilla model."""
+    """With one word replaced, the same for every row of a table: neighbours are those of the vanilla model.
+
+    Of a model that reads sub-words, which has no vector for a word, neighbours are those of GloVe.
+    """
     table = embedding_of(old.attention.module)
     assert isinstance(table, nn.Embedding)
-    known = look.x[look.valid].unique()
-    raw, v = looked(look.attention, swapped(table.weight.detach(), look.x, look.valid, known, look.seed))
-    p, w = look.seen
+    if look.x.ndim == 2:
+        other = swapped(table.weight.detach(), look.x, look.valid, look.x[look.valid].unique(), look.seed)
+    else:
+        other = look.model.feed(_neighbours(look))
+    (p, w), (raw, v) = look.seen, looked(look.attention, other)
     return {"jsd-words": distances.jsd(w, v, look.valid), "tvd-words": distances.tvd(p, raw.softmax(1))}
+
+
+def _neighbours(look: _Look) -> list[list[str]]:
+    """The test rows with one word of each replaced; words that GloVe does not know have drawn vectors, as ever."""
+    rows = look.data.test.x
+    vocabulary = Vocabulary.build(rows, size=len(look.valid) * look.valid.shape[1])
+    ids, spelled = vocabulary.encode(rows), {i: word for word, i in vocabulary.ids.items()}
+    there = ids[look.valid].unique()
+    words = [spelled[i] for i in there.tolist()]
+    others = swapped(glove(vocabulary), ids, look.valid, there[known(words)], look.seed)
+    return [[spelled[i] for i in row[: len(old)]] for row, old in zip(others.tolist(), rows, strict=True)]
 
 
 def _audited(look: _Look, old: _Look) -> dict[str, Tensor]:
@@ -205,5 +227,7 @@ def _rows(dataset: str, scale: Scale) -> Dataset:
 
 @lru_cache(maxsize=6)
 def _vanilla(dataset: str, encoder: str, score: Any, seed: int, scale: Scale) -> Wrapped:
-    recipe = replace(VANILLA, seed=seed)
-    return api.train_attention(_rows(dataset, scale), encoder, score=score, vectors="glove", recipe=recipe)
+    pretrained = tuned_layers(encoder) is not None
+    recipe = replace(VANILLA_TRANSFORMER if pretrained else VANILLA, seed=seed)
+    vectors: Literal["glove"] | None = None if pretrained else "glove"
+    return api.train_attention(_rows(dataset, scale), encoder, score=score, vectors=vectors, recipe=recipe)

@@ -1,0 +1,146 @@
+"""Do the methods agree? Six measures for each pair of explanations, "The Disagreement Problem", Krishna et al. 2022.
+
+Units are ordered by their score toward the class, as they are kept, not by its size as the paper has it: the logits of
+a learned selector mean nothing by their size. `order(..., by_size=True)` gives the paper's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from unmask import seeds
+from unmask.audit.case import Case, Subject, Values, digest, missing
+from unmask.distances import spearman
+from unmask.masking import subsets
+from unmask.masking.controls import CONTROLS
+
+__all__ = [
+    "Order",
+    "common",
+    "feature_agreement",
+    "order",
+    "pairs_alike",
+    "pairwise_rank_agreement",
+    "rank_agreement",
+    "rank_correlation",
+    "relations",
+    "sign_agreement",
+    "signed_rank_agreement",
+]
+
+PAIRS = 4096  # of units; where a row has more, as many are drawn
+
+
+@dataclass(frozen=True)
+class Order:
+    """The units of each row by importance; `place` counts from 0, the best."""
+
+    importance: Tensor  # (n, d)
+    place: Tensor  # (n, d)
+    sign: Tensor  # (n, d) of the scores: -1, 0 or 1
+    valid: Tensor
+    k: Tensor  # (n,) how many count as the top
+
+
+def order(scores: Tensor, k: int, valid: Tensor, by_size: bool = False) -> Order:
+    """Best first, among equals the lowest index; with `by_size` by |score|, as published."""
+    importance = (scores.abs() if by_size else scores).masked_fill(~valid, -torch.inf)
+    place = importance.sort(dim=1, descending=True, stable=True).indices.argsort(1)
+    return Order(importance, place, scores.sign(), valid, subsets.counts(valid, k))
+
+
+def common(a: Order, b: Order, rank: bool = False, sign: bool = False) -> Tensor:
+    """(n,) share of the top k that both have: the same units, at the same rank, of the same sign, as wanted."""
+    found = (a.place < a.k[:, None]) & (b.place < b.k[:, None]) & a.valid
+    if rank:
+        found &= a.place == b.place
+    if sign:
+        found &= a.sign == b.sign
+    return found.sum(1) / a.k.clamp(min=1)
+
+
+def relations(a: Order, seed: int = 0) -> Tensor:
+    """(n, pairs) int8: whether the first unit of a pair is below (-1), equal to (0) or above (1) the second one.
+
+    2 where there is no such pair. Rows with more than PAIRS pairs have as many, drawn at random.
+    """
+    i, j, there = _pairs(a.valid, seed)
+    first, second = a.importance.gather(1, i), a.importance.gather(1, j)
+    return ((first > second).char() - (first < second).char()).masked_fill(~there, 2)
+
+
+def pairs_alike(a: Tensor, b: Tensor, strict: bool = False) -> Tensor:
+    """(n,) share of the pairs that both relations have in the same order; a tie is in the same order as a tie only.
+
+    With `strict`, only whether the first is below the second counts, so that a tie agrees with "above": OpenXAI. nan
+    where there is no pair.
+    """
+    there = a != 2
+    alike = (a == -1) == (b == -1) if strict else a == b
+    return (alike & there).sum(1) / torch.where(there.any(1), there.sum(1), torch.nan)
+
+
+def _pairs(valid: Tensor, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """(n, m) first and second unit of each pair, and whether there is such a pair; valid units stand first."""
+    n, d = valid.shape
+    if d * (d - 1) // 2 <= PAIRS:
+        i, j = torch.triu_indices(d, d, 1)
+        return i.expand(n, -1), j.expand(n, -1), valid[:, i] & valid[:, j]
+    rng, length = seeds.generator(seeds.derive(seed, "pairs of units")), valid.sum(1, keepdim=True)
+    i, step = (torch.rand(n, PAIRS, generator=rng) for _ in range(2))
+    first = (i * length).long()
+    second = (first + 1 + (step * (length - 1)).long()) % length.clamp(min=1)
+    return first, second, (length > 1).expand(n, PAIRS)
+
+
+def feature_agreement(case: Case, subject: Subject) -> Values:
+    """|top-k of a and of b| / k, the mean over the other explanations; 1: the same units. By chance k/d."""
+    return _with_others(case, subject, common)
+
+
+def rank_agreement(case: Case, subject: Subject) -> Values:
+    """Share of the k first ranks at which a and b have the same unit."""
+    return _with_others(case, subject, lambda a, b: common(a, b, rank=True))
+
+
+def sign_agreement(case: Case, subject: Subject) -> Values:
+    """|units in both top-k whose scores have the same sign| / k; scores without a sign count as positive."""
+    return _with_others(case, subject, lambda a, b: common(a, b, sign=True))
+
+
+def signed_rank_agreement(case: Case, subject: Subject) -> Values:
+    """Share of the k first ranks at which a and b have the same unit with the same sign."""
+    return _with_others(case, subject, lambda a, b: common(a, b, rank=True, sign=True))
+
+
+def rank_correlation(case: Case, subject: Subject) -> Values:
+    """Spearman's correlation of the scores over all units of a row, ties at their mean rank; -1 to 1."""
+    return _with_others(case, subject, lambda a, b: spearman(a.importance, b.importance, a.valid))
+
+
+def pairwise_rank_agreement(case: Case, subject: Subject) -> Values:
+    """Share of all pairs of units that a and b put in the same order; by chance one half."""
+
+    def related(a: Order) -> Tensor:
+        return case.once(("relations", digest(a.importance)), lambda: relations(a, case.seed))
+
+    return _with_others(case, subject, lambda a, b: pairs_alike(related(a), related(b)))
+
+
+def _with_others(case: Case, subject: Subject, measure: Callable[[Order, Order], Tensor]) -> Values:
+    """The measure with each other explanation that is no control, and the mean of them."""
+    others = [s for s in case.subjects if s.name != subject.name and s.name not in CONTROLS]
+    if not others:
+        return missing(case, "there is no other explanation to compare with")
+    own = _order(case, subject)
+    parts = {f"explanation={other.name}": measure(own, _order(case, other)).float() for other in others}
+    return Values(torch.stack(list(parts.values())).nanmean(0), parts=parts)
+
+
+def _order(case: Case, subject: Subject) -> Order:
+    scores = subject.explanation.scores
+    return case.once(("order", digest(scores)), lambda: order(scores, case.k, case.valid))

@@ -1,0 +1,123 @@
+"""What would change the answer? The fewest of the kept units that must take other values.
+
+Only units that the explanation keeps may move, to values that they have in rows which the model answers otherwise. This
+tells what the model's answer hangs on; it is no advice: nobody says that these units can be moved, or moved alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from unmask import seeds
+from unmask.audit.case import Case, Subject, Values, digest, placed, some
+from unmask.types import Inputs, rows_of
+
+__all__ = ["DONORS", "Edit", "counterfactual", "counterfactual_size", "search"]
+
+DONORS = 4  # rows with another answer, whose values each unit may take
+MOST = 10  # units that are edited, at most
+CALLS = 40_000  # rows the model is asked about for one explanation, at most: fewer rows where more units are kept
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What was found for some rows: the rows as edited, which of their units, and whether the answer is another now."""
+
+    x: Inputs
+    edited: Tensor  # (r, d) bool
+    turned: Tensor  # (r,) bool
+
+
+def counterfactual(case: Case, subject: Subject) -> Values:
+    """1 where other values of kept units alone turn the answer, else 0; higher is better: the answer hangs on them.
+
+    Greedy: at each step the one unit and value that take most from p(target), ten units at most.
+    """
+    index, found = _found(case, subject)
+    return Values(placed(case, index, found.turned), note=_note(case, index))
+
+
+def counterfactual_size(case: Case, subject: Subject) -> Values:
+    """How many kept units must take other values to turn the answer, where that is found; lower is better.
+
+    The same greedy search: an upper bound of the fewest.
+    """
+    index, found = _found(case, subject)
+    size = torch.where(found.turned, found.edited.sum(1).float(), torch.nan)
+    return Values(placed(case, index, size), note=_note(case, index))
+
+
+def search(case: Case, index: Tensor, allowed: Tensor) -> Edit:
+    """The greedy edit of the rows at `index` over their units `allowed` (r, d)."""
+    x, target = rows_of(case.x, index), case.target[index]
+    donors = _donors(case, index)  # (r, DONORS) numbers of training rows
+    found = Edit(x, torch.zeros_like(allowed), torch.zeros(len(index), dtype=torch.bool))
+    for _ in range(min(MOST, int(allowed.sum(1).max()))):
+        row, unit = (allowed & ~found.edited & ~found.turned[:, None]).nonzero(as_tuple=True)
+        if not len(row):
+            break
+        found = _step(case, found, target, donors, (row, unit))
+    return found
+
+
+def _step(case: Case, now: Edit, target: Tensor, donors: Tensor, tried: tuple[Tensor, Tensor]) -> Edit:
+    """Every unit that may still move takes the value of every donor; the best of them stays."""
+    row, unit = (t.repeat_interleave(donors.shape[1]) for t in tried)
+    donor = donors[tried[0]].flatten()
+    x = _taken(case, rows_of(now.x, row), unit, donor)
+    said = case.model(x)
+    lost = 1 - said.gather(1, target[row, None])[:, 0]
+    lost = lost + (said.argmax(1) != target[row])  # what turns the answer goes before what does not
+    best = torch.full((len(target),), -torch.inf).scatter_reduce(0, row, lost, "amax")
+    at = torch.full((len(target),), len(row)).scatter_reduce(
+        0, row, torch.where(lost == best[row], torch.arange(len(row)), len(row)), "amin"
+    )
+    rows = (at < len(row)).nonzero()[:, 0]
+    picked = at[rows]
+    edited, turned = now.edited.clone(), now.turned.clone()
+    edited[rows, unit[picked]] = True
+    turned[rows] = said[picked].argmax(1) != target[rows]
+    return Edit(_put(now.x, rows, rows_of(x, picked)), edited, turned)
+
+
+def _taken(case: Case, x: Inputs, unit: Tensor, donor: Tensor) -> Inputs:
+    """The rows, one unit of each with the value it has in its donor; of texts, any word or sentence of the donor."""
+    layout, source = case.data.layout, case.pools["train"].split.x
+    if not layout.is_text:
+        kept = torch.ones(len(unit), layout.d, dtype=torch.bool)
+        kept[torch.arange(len(unit)), unit] = False
+        return torch.where(layout.spread(kept), x, source[donor])
+    rng = seeds.generator(seeds.derive(case.seed, "words of donors", len(unit)))
+    which = torch.rand(len(unit), generator=rng).tolist()
+    rows = zip(x, unit.tolist(), donor.tolist(), which, strict=True)
+    return [[*r[:u], source[g][int(w * len(source[g]))], *r[u + 1 :]] for r, u, g, w in rows]
+
+
+def _put(x: Inputs, rows: Tensor, new: Inputs) -> Inputs:
+    if isinstance(x, Tensor):
+        return x.index_copy(0, rows, new)
+    other = dict(zip(rows.tolist(), new, strict=True))
+    return [other.get(i, row) for i, row in enumerate(x)]
+
+
+def _donors(case: Case, index: Tensor) -> Tensor:
+    """(r, DONORS) training rows that the model answers otherwise, drawn for each row."""
+    said, rng = case.train.target, seeds.generator(seeds.derive(case.seed, "donors"))
+    chance = torch.rand(len(index), len(said), generator=rng)
+    other = said != case.target[index][:, None]
+    return chance.masked_fill(~other, -1.0).topk(min(DONORS, len(said)), dim=1).indices
+
+
+def _found(case: Case, subject: Subject) -> tuple[Tensor, Edit]:
+    k = max(1, int(subject.kept.sum(1).max()))
+    index = some(case, max(10, CALLS // (DONORS * k * min(k, MOST))))
+    kept = subject.kept
+    return index, case.once(("counterfactual", digest(kept)), lambda: search(case, index, kept[index]))
+
+
+def _note(case: Case, index: Tensor) -> str:
+    rows = f"{len(index)} of the rows; " if len(index) < len(case.target) else ""
+    return f"{rows}only kept units could move, to values of rows with another answer; no advice what to do"

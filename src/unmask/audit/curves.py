@@ -1,0 +1,84 @@
+"""Is it enough, is it needed, however many units are asked for? Units shown or hidden in the order of the scores."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from unmask.audit.case import Case, Subject, Values, digest, placed, some
+from unmask.masking import subsets
+from unmask.models import shown
+from unmask.types import rows_of
+
+__all__ = ["ANSWERS", "BINS", "ROWS", "STEPS", "aopc_comprehensiveness", "aopc_sufficiency", "deletion", "insertion"]
+
+BINS = (0.01, 0.05, 0.1, 0.2, 0.5)  # shares of a row's units, as published
+STEPS = tuple(i / 10 for i in range(11))  # of a curve from nothing to everything
+ROWS = 100  # of the audited ones, at most: each is asked about many times
+ASKED = tuple(sorted({*BINS, *STEPS}))
+ANSWERS = 2 * len(ASKED)  # for each row of an explanation
+
+
+def aopc_sufficiency(case: Case, subject: Subject) -> Values:
+    """Mean over q in BINS of p(target | x) - p(target | the best q of the units only); lower is better.
+
+    Area over the perturbation curve, bins 1, 5, 10, 20 and 50% of a row's units, rounded up. DeYoung et al. 2020.
+    """
+    return _lost(case, subject, hidden=False)
+
+
+def aopc_comprehensiveness(case: Case, subject: Subject) -> Values:
+    """Mean over q in BINS of p(target | x) - p(target | all but the best q of the units); higher is better.
+
+    The same bins as for sufficiency. DeYoung et al. 2020.
+    """
+    return _lost(case, subject, hidden=True)
+
+
+def insertion(case: Case, subject: Subject) -> Values:
+    """Area under p(target) as units are shown, best first, from none to all by tenths; higher is better.
+
+    Trapezoid rule, the axis of length 1. Petsiuk et al. 2018.
+    """
+    return _area(case, subject, hidden=False)
+
+
+def deletion(case: Case, subject: Subject) -> Values:
+    """Area under p(target) as units are hidden, best first, from none to all by tenths; lower is better.
+
+    Trapezoid rule, the axis of length 1. Petsiuk et al. 2018.
+    """
+    return _area(case, subject, hidden=True)
+
+
+def _lost(case: Case, subject: Subject, hidden: bool) -> Values:
+    index, said = _asked(case, subject, hidden)
+    full = case.pick(case.full)[index]
+    return _curve(case, index, {q: full - said[q] for q in BINS}, torch.stack([full - said[q] for q in BINS]).mean(0))
+
+
+def _area(case: Case, subject: Subject, hidden: bool) -> Values:
+    index, said = _asked(case, subject, hidden)
+    area = torch.trapezoid(torch.stack([said[q] for q in STEPS]), dx=1 / (len(STEPS) - 1), dim=0)
+    return _curve(case, index, {q: said[q] for q in STEPS}, area)
+
+
+def _curve(case: Case, index: Tensor, points: dict[float, Tensor], values: Tensor) -> Values:
+    curve = {at: placed(case, index, point) for at, point in points.items()}
+    return Values(placed(case, index, values), curve=curve)
+
+
+def _asked(case: Case, subject: Subject, hidden: bool) -> tuple[Tensor, dict[float, Tensor]]:
+    """Numbers of the rows, and p(target) by the share of units that is shown, or hidden."""
+    index, scores = some(case, ROWS), subject.explanation.scores
+
+    def ask() -> Tensor:
+        valid = case.valid[index]
+        best = torch.stack([subsets.top_share(scores[index], q, valid) for q in ASKED])  # (shares, rows, d)
+        kept = (valid & ~best if hidden else best).flatten(0, 1)
+        rows = index.repeat(len(ASKED))
+        said = shown(case.model, case.removal, rows_of(case.x, rows), kept)
+        return said.gather(1, case.target[rows, None]).view(len(ASKED), -1)
+
+    found = case.once(("curve", hidden, digest(scores)), ask)
+    return index, dict(zip(ASKED, found, strict=True))

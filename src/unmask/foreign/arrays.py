@@ -1,0 +1,166 @@
+"""Arrays, tensors, tuples of Captum and data frames: summed to units, the values of the predicted class picked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from unmask.errors import InputError
+from unmask.foreign.about import About
+
+__all__ = ["picked", "plain", "to_units"]
+
+
+def plain(about: About, thing: Any) -> Tensor:
+    if isinstance(thing, pd.DataFrame):
+        return _frame(about, thing)
+    if isinstance(thing, tuple) and thing and all(isinstance(one, Tensor) for one in thing):
+        thing = thing[0] if len(thing) == 1 else _joined(about, thing)
+    if isinstance(thing, list) and _one_for_each_class(about, thing):
+        return picked(about, np.stack([np.asarray(one) for one in thing], -1))
+    values = _numbers(about, thing)
+    if isinstance(values, list):
+        return _ragged(about, values)
+    about.check_rows(len(values))
+    return to_units(about, values)
+
+
+def _joined(about: About, parts: tuple[Tensor, ...]) -> Tensor:
+    """Attributions of several inputs of one model, side by side."""
+    if about.data.kind != "table" or any(part.ndim != 2 for part in parts):
+        raise InputError(f"{about.name!r} holds {len(parts)} tensors, one for each input; give the one of the data")
+    return torch.cat([part.detach().cpu() for part in parts], 1)
+
+
+def _one_for_each_class(about: About, thing: list[Any]) -> bool:
+    """The old form of SHAP values: a list with one array (rows, units) for each class."""
+    shapes = {np.shape(one) for one in thing if isinstance(one, np.ndarray | Tensor)}
+    alike = len(shapes) == 1 and len(thing) == about.classes
+    return alike and len(next(iter(shapes))) > 1 and next(iter(shapes))[0] == len(about.split)
+
+
+def _numbers(about: About, thing: Any) -> Tensor | list[Tensor]:
+    """One tensor of the rows, or a list of them where rows differ in length."""
+    try:
+        if isinstance(thing, Tensor):
+            return thing.detach().float().cpu()
+        if _is_ragged(thing):
+            return [torch.as_tensor(np.array(row, dtype=np.float32)) for row in thing]
+        return torch.as_tensor(np.array(thing, dtype=np.float32))
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{about.name!r} must be an explainer, an Explanation, a method's name, an array of scores, or what "
+            "Captum, SHAP or LIME return"
+        ) from error
+
+
+def _is_ragged(thing: Any) -> bool:
+    rows = isinstance(thing, list | tuple) or (isinstance(thing, np.ndarray) and thing.dtype == object)
+    return rows and len({np.shape(row)[:1] for row in thing if not np.isscalar(row)}) > 1
+
+
+def _ragged(about: About, rows: Sequence[Tensor], pick: bool = False) -> Tensor:
+    """Rows of different lengths, one value (or vector, or value for each class) for each unit."""
+    about.check_rows(len(rows))
+    values = torch.zeros(about.split.valid.shape)
+    lengths = about.split.valid.sum(1).tolist()
+    for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+        if len(row) != length:
+            raise InputError(f"row {i} of {about.name!r} has {len(row)} scores, but the row has {length} units")
+        flat = row[..., int(about.target[i])] if pick and row.ndim == 2 else row
+        values[i, :length] = flat.reshape(length, -1).sum(1)
+    return values
+
+
+def _frame(about: About, frame: pd.DataFrame) -> Tensor:
+    """The columns of a data frame by the names of the units, or of their one-hot columns; without names in order."""
+    about.check_rows(len(frame))
+    units = about.data.units
+    encoded: list[str] = getattr(about.data.frames, "names", list)()
+    named = [str(column) for column in frame.columns]
+    if not all(isinstance(column, int) for column in frame.columns):
+        for known in (list(units), list(encoded)):
+            if len(named) == len(known) and set(named) == set(known):
+                frame = frame.set_axis(named, axis=1)[known]
+                break
+        else:
+            stranger = next((n for n in named if n not in {*units, *encoded}), None)
+            fault = f"the column {stranger!r}, no unit of the data" if stranger else f"{len(named)} columns"
+            raise InputError(f"the scores {about.name!r} have {fault}; expected the columns {', '.join(units[:5])}, …")
+    values = _numbers(about, frame.to_numpy())
+    return to_units(about, values if isinstance(values, Tensor) else torch.stack(values))
+
+
+def to_units(about: About, values: Tensor) -> Tensor:
+    """(n, d), from values over units, columns, pixels, pieces of words or vectors of words."""
+    layout, classes = about.data.layout, about.classes
+    if layout.is_text:
+        return _words(about, values)
+    found = _gathered(about, values)
+    if found is None and values.ndim > 2 and values.shape[-1] == classes:
+        found = _gathered(about, _of_target(about, values))
+    if found is None:
+        raise _misshapen(about, values)
+    return found
+
+
+def _gathered(about: About, values: Tensor) -> Tensor | None:
+    layout, wide = about.data.layout, tuple(values.shape[1:])
+    if wide == (layout.d,):
+        return values
+    if layout.kind == "table":
+        return layout.gather(values) if wide == layout.shape else None
+    channels, height, width = layout.shape
+    pixels = {
+        (height, width): lambda: values[:, None],
+        (1, height, width): lambda: values,
+        (channels, height, width): lambda: values,
+        (height, width, channels): lambda: values.permute(0, 3, 1, 2),
+        (height * width,): lambda: values.reshape(-1, 1, height, width),
+        (channels * height * width,): lambda: values.reshape(-1, channels, height, width),
+    }
+    return layout.gather(pixels[wide]()) if wide in pixels else None
+
+
+def _words(about: About, values: Tensor) -> Tensor:
+    """Values of words or of their pieces; a vector for each is summed."""
+    valid, model = about.split.valid, about.model
+    flat = values.sum(-1) if values.ndim == 3 else values
+    if flat.shape == valid.shape:
+        return flat
+    if flat.ndim == 2 and model.pieces is not None:
+        packed = model.feed(about.split.x).cpu()
+        if flat.shape == packed.shape:
+            gathered: Tensor = model.pieces.gather(flat, packed, valid.shape[1])
+            return gathered
+    raise _misshapen(about, values)
+
+
+def _misshapen(about: About, values: Tensor) -> InputError:
+    want = tuple(about.split.valid.shape)
+    return InputError(
+        f"the scores {about.name!r} must have shape {want} (rows and units), got {tuple(values.shape)}; they are of "
+        "other units or of other data"
+    )
+
+
+def _of_target(about: About, values: Tensor) -> Tensor:
+    """Of values (n, ..., classes) those of the predicted class."""
+    index = about.target.view(-1, *[1] * (values.ndim - 1)).expand(*values.shape[:-1], 1)
+    return values.gather(-1, index)[..., 0]
+
+
+def picked(about: About, values: Any) -> Tensor:
+    numbers = torch.as_tensor(np.asarray(values, dtype=np.float32))
+    about.check_rows(len(numbers))
+    if numbers.shape[-1] != about.classes:
+        raise InputError(
+            f"{about.name!r} has values for {numbers.shape[-1]} classes, the data have {about.classes}; explain the "
+            "model's probabilities"
+        )
+    return to_units(about, _of_target(about, numbers))

@@ -1,0 +1,109 @@
+"""The smallest edit, against trying all of them."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from audit.cases import W, planted, small_case, subject, table
+from unmask import api
+from unmask.audit import counterfactual
+from unmask.masking import subsets
+from unmask.models import shown
+from unmask.training import Recipe
+
+
+@pytest.fixture(scope="module")
+def case():
+    return small_case(table(120), k=3)
+
+
+def test_the_edit_turns_the_answer_and_touches_allowed_units_only(case):
+    index = torch.arange(len(case.target))
+    allowed = subsets.topk((case.x * W).abs(), 3, case.valid)
+    found = counterfactual.search(case, index, allowed)
+    assert not bool((found.edited & ~allowed).any())
+    assert torch.equal((found.x != case.x), found.edited)
+    assert torch.equal(case.model(found.x).argmax(1) != case.target, found.turned)
+    assert float(found.turned.float().mean()) > 0.5
+
+
+def test_values_come_from_rows_with_another_answer(case):
+    index = torch.arange(len(case.target))
+    donors = counterfactual._donors(case, index)
+    assert bool((case.train.target[donors] != case.target[:, None]).all())
+    found = counterfactual.search(case, index, case.valid)
+    source = case.pools["train"].split.x
+    for i, j in found.edited.nonzero().tolist():
+        assert bool((source[donors[i], j] == found.x[i, j]).any())
+
+
+def test_it_is_never_smaller_than_the_smallest_and_seldom_larger(case):
+    """Every set of allowed units with every choice of donors is tried by hand."""
+    index = torch.arange(12)
+    allowed = subsets.topk((case.x * W).abs(), 3, case.valid)[index]
+    found = counterfactual.search(case, index, allowed)
+    donors, source = counterfactual._donors(case, index), case.pools["train"].split.x
+    exact = 0
+    for i in range(12):
+        smallest = _smallest(case, i, allowed[i].nonzero()[:, 0].tolist(), source[donors[i]])
+        assert bool(found.turned[i]) <= (smallest is not None)
+        if bool(found.turned[i]):
+            assert int(found.edited[i].sum()) >= smallest
+            exact += int(found.edited[i].sum()) == smallest
+    assert exact >= 0.8 * int(found.turned.sum())
+
+
+def _smallest(case, i, units, donors):
+    for size in range(1, len(units) + 1):
+        for chosen in combinations(units, size):
+            rows = case.x[i].repeat(len(donors) ** size, 1)
+            for row, picks in zip(rows, product(range(len(donors)), repeat=size), strict=True):
+                row[list(chosen)] = donors[list(picks), list(chosen)]
+            if bool((case.model(rows).argmax(1) != case.target[i]).any()):
+                return size
+    return None
+
+
+def test_columns_that_do_nothing_turn_nothing_and_those_that_decide_do(case):
+    idle, all_ = torch.zeros_like(case.valid), subject(case, case.valid)
+    idle[:, 4:] = True
+    assert float(counterfactual.counterfactual(case, subject(case, idle)).values.max()) == 0.0
+    assert bool(counterfactual.counterfactual_size(case, subject(case, idle)).values.isnan().all())
+    turned = counterfactual.counterfactual(case, all_)
+    size = counterfactual.counterfactual_size(case, all_)
+    assert float(turned.values.mean()) > 0.9
+    assert_close((~size.values.isnan()).float(), turned.values)
+    assert float(size.values[~size.values.isnan()].min()) >= 1
+    assert "only kept units could move" in turned.note
+    assert "no advice" in turned.note
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["words", "sentences", "image"])
+def test_every_kind_can_be_edited(kind):
+    data = planted(kind)
+    case = small_case(
+        data, removal="mean" if kind == "image" else "pad", model=api.train_model(data, recipe=Recipe(15, 16, 1e-2))
+    )
+    told = torch.stack([_telling(case, j) for j in range(case.valid.shape[1])], 1)
+    kept = subsets.topk(told, 1, case.valid)
+    if kind == "image":
+        kept = torch.zeros_like(kept)
+        kept[:, 2:4] = True  # one alone is not missed
+    found = counterfactual.counterfactual(case, subject(case, kept))
+    assert float(found.values.nanmean()) > 0.2
+    if kind == "words":
+        index = torch.arange(len(case.target))
+        edit = counterfactual.search(case, index, kept)
+        assert [len(row) for row in edit.x] == [len(row) for row in case.x]
+
+
+def _telling(case, j):
+    """(n,) what the answer loses without unit j."""
+    kept = case.valid.clone()
+    kept[:, j] = False
+    return case.pick(case.full) - case.pick(shown(case.model, case.removal, case.x, kept))

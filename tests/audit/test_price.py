@@ -1,0 +1,44 @@
+"""The cost of an audit in a sentence."""
+
+from __future__ import annotations
+
+import torch
+
+from audit.cases import planted, table
+from unmask.audit import chosen, curves, dependence, infidelity, roar, stability
+from unmask.audit.price import cost
+from unmask.audit.subjects import Settings
+
+DATA = table(600)
+
+
+def test_the_cost_counts_what_will_be_run():
+    def said(checks, given=None, data=DATA):
+        return cost(data, given or {"o": "occlusion", "mine": torch.zeros(3)}, Settings(k=2, checks=chosen(checks)))
+
+    assert "fresh" not in said("default")
+    assert said("default").endswith("36 judges trained")
+    assert said([]).endswith("33 judges trained")  # without eval-x
+    assert said(["fs-a"]).endswith("at least 5 fresh networks trained")
+    assert "at least 10 fresh networks trained" in said(["fs-a", "fu-a"])
+    assert said("sen").endswith(f"{stability.DRAWS * 120:,} moved rows explained")  # scores alone cannot be moved
+    assert said("all", data=planted("words")).count("moved") == 0
+    assert said("randomized-model").endswith(f"{dependence.REFITS} explainers fitted again")
+    assert "a copy of the model trained on shuffled labels" in said("permuted-labels")
+    assert said("topk-overlap") == said("sen")  # the same draws
+    refits = stability.REFITS + 2 * dependence.GROUPS
+    names = ["seed-stability", "seed-correlation", "cascading-randomization", "independent-randomization"]
+    assert said(names).endswith(f"{refits} explainers fitted again")
+    assert said("removal-sensitivity").endswith("3 explainers fitted again")
+    assert said("roar").endswith(f"{5 * len(roar.SHARES)} networks retrained without units")
+    assert "rows led astray" in said("fragility")
+
+
+def test_curves_and_infidelity_are_counted_among_the_answers():
+    def answers(checks):
+        text = cost(DATA, {"o": "occlusion"}, Settings(k=2, checks=chosen(checks)))
+        return int(text.split("about ")[1].split(" model answers")[0].replace(",", ""))
+
+    assert answers("insertion") - answers([]) == curves.ANSWERS * 4 * curves.ROWS
+    assert answers(["insertion", "deletion"]) == answers("insertion")
+    assert answers(["infidelity", "infidelity-raw"]) - answers([]) == infidelity.SAMPLES * infidelity.ROWS

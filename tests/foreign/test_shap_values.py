@@ -1,0 +1,95 @@
+"""SHAP values are of the rows, of the model and toward the predicted class, or refused."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from foreign.samples import RNG, W, about, polite, table, texts, three, three_classes, toward
+from unmask.errors import InputError
+from unmask.foreign.shap_values import shap_values
+
+
+def made(values: Any, base: Any = 0.0, data: Any = None) -> Any:
+    return SimpleNamespace(values=values, base_values=base, data=data)
+
+
+def test_values_of_one_class_are_turned_toward_the_predicted_one() -> None:
+    """A linear model's SHAP values are w (x - mean), toward class 1; the sums tell so."""
+    it = about(table())
+    x = it.split.x.numpy()
+    values, base = W * (x - x.mean(0)), np.full(len(x), float((W * x.mean(0)).sum()))
+    want = toward(it, torch.from_numpy(values))
+    torch.testing.assert_close(shap_values(it, made(values, base, x)), want)
+    torch.testing.assert_close(shap_values(it, made(-values, -base, x)), want)  # toward class 0
+    torch.testing.assert_close(shap_values(it, made(want.numpy(), np.abs(base) * 0, x)), want)  # already turned
+
+
+def test_values_of_all_classes() -> None:
+    it = about(three_classes(), three)
+    x = it.split.x.numpy()
+    values = np.zeros((*x.shape, 3), dtype=np.float32)
+    for c in range(3):
+        values[:, c, c] = 3.0 * x[:, c]
+    found = shap_values(it, made(values, np.zeros((len(x), 3)), x))
+    want = np.zeros_like(x)
+    rows = np.arange(len(x))
+    want[rows, it.target.numpy()] = 3.0 * x[rows, it.target.numpy()]
+    torch.testing.assert_close(found, torch.from_numpy(want))
+
+
+def test_one_class_of_several_is_refused() -> None:
+    it = about(three_classes(), three)
+    values = np.zeros((len(it.split), 4), dtype=np.float32)
+    values[:, 1] = it.said[:, 1].numpy()
+    with pytest.raises(InputError, match=r"explains the class '1' only; give the values of all classes"):
+        shap_values(it, made(values))
+
+
+@pytest.mark.parametrize("form", ["rows", "model", "classes"])
+def test_an_explanation_of_something_else_is_refused(form: str) -> None:
+    it = about(table())
+    x = it.split.x.numpy()
+    both = np.stack([-W * x, W * x], -1)
+    said = {
+        "rows": (made(W * x, 0.0, x[::-1].copy()), "explains other rows: 30 of 30 differ from test of yours"),
+        "model": (made(RNG.normal(size=x.shape), 0.0, x), "do not follow the model's answers"),
+        "classes": (
+            made(both[..., ::-1].copy(), np.zeros(2), x),
+            "adds up to the model's answer in 0% of the rows only",
+        ),
+    }
+    with pytest.raises(InputError, match=said[form][1]):
+        shap_values(it, said[form][0])
+
+
+def test_pieces_of_texts_are_summed_to_words() -> None:
+    it = about(texts(), polite)
+    pieces, values = [], []
+    for row in it.split.x:
+        cut = [
+            "",
+            *(
+                part
+                for word in row
+                for part in (f"##{word[:2]}" if len(word) > 3 else word, word[2:] * (len(word) > 3))
+            ),
+        ]
+        pieces.append(np.array(cut))
+        values.append(np.stack([np.arange(len(cut)), -np.arange(len(cut))], 1))
+    found = shap_values(it, made(np.array(values, dtype=object), 0.0, pieces))
+    row = next(i for i, words in enumerate(it.split.x) if words == ["a", "good", "film"])
+    sign = 1 if it.target[row] == 0 else -1
+    assert found[row, :3].tolist() == [sign * 1.0, sign * (3.0 + 4.0), sign * (5.0 + 6.0)]
+
+
+def test_what_shap_itself_makes() -> None:
+    shap = pytest.importorskip("shap")
+    it = about(table())
+    x = it.split.x.numpy()
+    real = shap.Explanation(W * x, np.zeros(len(x)), x)
+    torch.testing.assert_close(shap_values(it, real), toward(it, torch.from_numpy(W * x)))
