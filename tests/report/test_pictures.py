@@ -62,3 +62,17 @@ def test_bars_are_as_high_as_their_shares():
     assert all(abs(float(y) + float(h) - (HEIGHT - BOTTOM)) < 0.1 for _, _, y, h in found[:4])
     places = [float(x) for _, x, _, _ in found[:4]]
     assert places[0] < places[2] < places[1] < places[3]  # beside each other, place by place
+
+
+def test_names_of_crowded_spots_do_not_cover_each_other_and_lead_back_to_theirs():
+    points = [point(name, 0.95 + 0.002 * i, 0.96 - 0.002 * i) for i, name in enumerate(("integrated-gradients", "l2x"))]
+    points += [point(f"explanation-{i}", 0.96, 0.95) for i in range(4)]
+    svg = front(points, ("x", "y"))
+    labels = re.findall(r'<text class="label" x="([\d.]+)" y="([\d.]+)">([^<]+)<', svg)
+    boxes = [(float(x), float(y), float(x) + 7.4 * len(name)) for x, y, name in labels]
+    assert len(boxes) == len(points)
+    for i, (x, y, end) in enumerate(boxes):
+        for other_x, other_y, other_end in boxes[:i]:
+            assert abs(y - other_y) >= 16 or x >= other_end or other_x >= end
+    assert svg.count('<line class="leader"') >= 2
+    assert 'class="leader"' not in front([point("alone", 0.5, 0.5)], ("x", "y"))

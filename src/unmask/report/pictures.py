@@ -18,6 +18,7 @@ WIDTH, HEIGHT = 560, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 14, 12, 48
 LETTER, LINE = 7.4, 16.0  # room for one letter and one line of a label
 DOT = 6.0
+FURTHEST = 9  # lines between a spot and its name, where all nearer places are taken
 COLOURS = 7  # line colours of the style sheet
 CELL, ROW = 40, 26  # width and height of a cell in a map
 LONGEST = 16  # letters of a word above a map
@@ -206,8 +207,17 @@ def _labels(spots: Sequence[tuple[float, float]], names: Sequence[str]) -> list[
         others = taken[:i] + taken[i + 1 :]
         box = _best(_around(*spots[i], LETTER * len(name)), others)
         taken.append(box)
+        out.append(_leader(spots[i], box))
         out.append(f'<text class="label" x="{box[0]:.1f}" y="{box[3] - 3.5:.1f}">{escape(name)}</text>')
     return out
+
+
+def _leader(spot: tuple[float, float], box: Box) -> str:
+    """A line from a spot to its name, where the name stands further away than a line of text."""
+    x, y = min(max(spot[0], box[0]), box[2]), box[1] if box[1] > spot[1] else box[3]
+    if abs(y - spot[1]) <= LINE + DOT:
+        return ""
+    return f'<line class="leader" x1="{spot[0]}" y1="{spot[1]}" x2="{x:.1f}" y2="{y:.1f}"/>'
 
 
 def _best(places: Iterator[tuple[float, Box]], taken: Sequence[Box]) -> Box:
@@ -218,7 +228,7 @@ def _best(places: Iterator[tuple[float, Box]], taken: Sequence[Box]) -> Box:
 def _around(x: float, y: float, width: float) -> Iterator[tuple[float, Box]]:
     """Places for a label, each with what its distance costs; right of the spot is liked best."""
     gap = DOT + 4
-    for down in (0.0, -LINE, LINE, -2 * LINE, 2 * LINE):
+    for down in (0.0, *(side * lines * LINE for lines in range(1, FURTHEST + 1) for side in (-1, 1))):
         sides = (x + gap, x - gap - width, x - width / 2) if down else (x + gap, x - gap - width)
         for liked, left in enumerate(sides):
             top = y + down - LINE / 2
