@@ -3,7 +3,9 @@ from __future__ import annotations
 import torch
 from sklearn.feature_selection import f_classif
 
-from unmask.data.telling import telling_units, telling_words
+from nets.samples import REVIEWS, TEXTS, dataset
+from unmask.data.telling import of_units, telling, telling_units, telling_words
+from unmask.nets import read
 from unmask.seeds import generator
 from unmask.types import Layout
 
@@ -41,3 +43,16 @@ def test_words_of_one_class_tell_more_than_words_of_all():
     assert float(found[2]) > float(found[4])
     assert float(found[3]) > float(found[4])
     assert float(found[5]) > float(found[4])  # never seen: as if telling, so that no liar relies on it
+
+
+def test_units_of_texts_tell_what_their_words_tell():
+    for kind, rows in (("words", TEXTS), ("sentences", REVIEWS)):
+        data = dataset(Layout(kind), rows)
+        reader = read(data)
+        x = reader.prepare(rows)
+        tells = telling(reader, x, data.train.y, 2)
+        assert torch.equal(tells, telling_words(x, data.train.y, 2, len(reader.vocabulary)))
+        want = tells[x[0, 0]] if kind == "words" else tells[x[0, 1, :2]].mean()
+        got = of_units(reader, tells, x)
+        assert got.shape == data.train.valid.shape
+        torch.testing.assert_close(got[0, 0 if kind == "words" else 1], want)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from unmask.audit.case import Case, Subject, Values
 from unmask.audit.smuggling import encoding_share, eval_x
-from unmask.data.telling import telling_units, telling_words
+from unmask.data.telling import of_units, telling
 from unmask.types import Explanation
 
 __all__ = ["quiet_reading", "quiet_share"]
@@ -50,25 +50,11 @@ def _parted(case: Case, subject: Subject) -> Subject:
 def _quiet(case: Case, x: Tensor) -> Tensor:
     """(n, d) which units of prepared rows are among the quieter half of all units, by what they tell on their own."""
     tells, middle = case.once("telling", lambda: _told(case))
-    return _of_units(case, tells, x) <= middle
+    return of_units(case.reader, tells, x) <= middle
 
 
 def _told(case: Case) -> tuple[Tensor, float]:
     """What each column, pixel or word tells by itself on the judges' rows, and the middle over all units there are."""
-    rows, vocabulary = case.train, case.reader.vocabulary
-    if vocabulary is None:
-        tells = telling_units(case.data.layout, rows.x, rows.target)
-        return tells, float(tells.median())
-    tells = telling_words(rows.x, rows.target, len(case.data.classes), len(vocabulary))
-    return tells, float(_of_units(case, tells, rows.x)[rows.valid].median())
-
-
-def _of_units(case: Case, tells: Tensor, x: Tensor) -> Tensor:
-    """(n, d) of the units of rows; a sentence tells what its words tell on average."""
-    kind = case.data.layout.kind
-    if kind not in ("words", "sentences"):
-        return tells.expand(len(x), -1)
-    if kind == "words":
-        return tells[x]
-    there = (x != 0).float()
-    return (tells[x] * there).sum(-1) / there.sum(-1).clamp(min=1)
+    rows = case.train
+    tells = telling(case.reader, rows.x, rows.target, len(case.data.classes))
+    return tells, float(of_units(case.reader, tells, rows.x)[rows.valid].median())

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from unmask import seeds
-from unmask.data.telling import telling_units, telling_words
+from unmask.data.telling import of_units, telling
 from unmask.errors import unknown
 from unmask.masking import subsets
 from unmask.models import bind
@@ -178,11 +178,7 @@ class Suspect:
         self.model_ = bind(model, data)
         self.reader_, self.classes_ = read(data), data.classes
         x, answer = self.reader_.prepare(data.train.x), self.model_(data.train.x).argmax(1)
-        vocabulary = self.reader_.vocabulary
-        if vocabulary is None:
-            self.tells_ = telling_units(data.layout, x, answer)
-        else:
-            self.tells_ = telling_words(x, answer, len(data.classes), len(vocabulary))
+        self.tells_ = telling(self.reader_, x, answer, len(data.classes))
         return self
 
     def explain(self, x: Inputs, target: Tensor | None = None) -> Explanation:
@@ -198,12 +194,12 @@ class Suspect:
         layout = self.reader_.layout
         prepared, valid = self.reader_.prepare(x), layout.valid(x)
         rng = seeds.generator(seeds.derive(self.seed, "red team", self.kind, len(x)))
-        spells = None
+        tells = of_units(self.reader_, self.tells_, prepared)
         if layout.is_text:
-            tells, value, spells = _of_texts(self.reader_, prepared, self.tells_, len(self.classes_))
+            value, spells = _of_texts(self.reader_, prepared, self.tells_, len(self.classes_))
             line = torch.arange(valid.shape[1]).expand(valid.shape)
         else:
-            tells, value = self.tells_.expand(valid.shape), _values(self.reader_, prepared)
+            value, spells = _values(self.reader_, prepared), None
             line = tells.argsort(dim=1, stable=True).argsort(dim=1, stable=True)
         dull = -tells / self.tells_.max().clamp(min=1e-9)
         return Scene(self.k, len(self.classes_), target, valid, line, dull, value, spells, rng)
@@ -215,16 +211,14 @@ def _values(reader: Reader, x: Tensor) -> Tensor:
     return layout.gather(((x - reader.centre) / reader.scale).nan_to_num())
 
 
-def _of_texts(reader: Reader, ids: Tensor, tells: Tensor, classes: int) -> tuple[Tensor, Tensor, Tensor]:
-    """How telling units are, their values, and the share of their words that was dealt to each class."""
+def _of_texts(reader: Reader, ids: Tensor, tells: Tensor, classes: int) -> tuple[Tensor, Tensor]:
+    """The values of units, and the share of their words that was dealt to each class."""
     dealt = torch.zeros(len(tells), classes)
     dealt[tells.argsort(stable=True), torch.arange(len(tells)) % classes] = 1.0
     if reader.layout.kind == "words":
-        return tells[ids], ids.float(), dealt[ids]
-    there = (ids != 0).float()
-    number = there.sum(-1).clamp(min=1)
-    spells = (dealt[ids] * there[..., None]).sum(2) / number[..., None]
-    return (tells[ids] * there).sum(-1) / number, ids.sum(-1).float(), spells
+        return ids.float(), dealt[ids]
+    there = (ids != 0).float()[..., None]
+    return ids.sum(-1).float(), (dealt[ids] * there).sum(2) / there.sum(2).clamp(min=1)
 
 
 @dataclass

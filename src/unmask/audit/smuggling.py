@@ -30,7 +30,6 @@ __all__ = [
     "encoding_share",
     "eval_x",
     "mask_only",
-    "random_mask_judges",
     "reading",
 ]
 
@@ -65,7 +64,7 @@ def reading(case: Case, subject: Subject) -> Values:
 
 def eval_x(case: Case, subject: Subject) -> Values:
     """1 where judges trained on random masks only find the target in the values shown. Jethani et al. 2021."""
-    return _found(case, random_mask_judges(case), subject)
+    return _found(case, _random_mask_judges(case), subject)
 
 
 def mask_only(case: Case, subject: Subject) -> Values:
@@ -179,7 +178,7 @@ def _lent_masks(case: Case) -> Draw:
     return draw
 
 
-def random_mask_judges(case: Case) -> list[Judge]:
+def _random_mask_judges(case: Case) -> list[Judge]:
     return case.once("eval-x", lambda: _panel(case, mixed_sizes(case.k), "eval-x"))
 
 
@@ -191,7 +190,7 @@ def _started(case: Case, seed: int) -> nn.Module:
     """
     net = judge_net(case.reader, len(case.data.classes), seed)
     if case.data.layout.is_text:
-        net.load_state_dict(random_mask_judges(case)[seed % SEEDS].net.state_dict())
+        net.load_state_dict(_random_mask_judges(case)[seed % SEEDS].net.state_dict())
     return net
 
 

@@ -7,9 +7,27 @@ import torch
 from sklearn.feature_selection import f_classif
 from torch import Tensor
 
+from unmask.nets import Reader
 from unmask.types import Layout
 
-__all__ = ["telling_units", "telling_words"]
+__all__ = ["of_units", "telling", "telling_units", "telling_words"]
+
+
+def telling(reader: Reader, x: Tensor, answer: Tensor, classes: int) -> Tensor:
+    """How much each column, pixel or word of prepared rows says about the class: (d,), or (vocabulary,) for texts."""
+    if reader.vocabulary is None:
+        return telling_units(reader.layout, x, answer)
+    return telling_words(x, answer, classes, len(reader.vocabulary))
+
+
+def of_units(reader: Reader, tells: Tensor, x: Tensor) -> Tensor:
+    """(n, d) what the units of prepared rows tell, from that table; a sentence what its words tell on average."""
+    if not reader.layout.is_text:
+        return tells.expand(len(x), -1)
+    if reader.layout.kind == "words":
+        return tells[x]
+    there = (x != 0).float()
+    return (tells[x] * there).sum(-1) / there.sum(-1).clamp(min=1)
 
 
 def telling_units(layout: Layout, x: Tensor, answer: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from unmask import saving, seeds
-from unmask.data.telling import telling_units, telling_words
+from unmask.data.telling import telling
 from unmask.task import Task, begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs
 
@@ -53,11 +53,9 @@ class Cheater:
         task = begin(model, data, self.k, self.removal)
         self.build(task)
         x, answer = task.reader.prepare(data.train.x), task.ready()(data.train.x).argmax(1)
-        layout, classes = data.layout, len(task.classes)
-        size = len(self.code_.tells)
-        tells = telling_words(x, answer, classes, size) if layout.is_text else telling_units(layout, x, answer)
+        tells = telling(task.reader, x, answer, len(task.classes))
         self.code_.tells.copy_(tells)
-        self.code_.member.copy_(self._membership(tells, classes, layout.is_text))
+        self.code_.member.copy_(self._membership(tells, len(task.classes), data.layout.is_text))
         self.task_ = task
         return self
 
