@@ -6,44 +6,54 @@ other seeds with another liar.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from common import Record, rounded
-from liars import Known, counted, fixed, gold, half_time, outstanding, random_units
 from unmask import api
+from unmask.audit.redteam import Suspect
 from unmask.audit.verdict import SHARE_LIMIT
 from unmask.data import load
-from unmask.types import Dataset, Explanation, Findings
+from unmask.types import Dataset, Explanation, Findings, Inputs
 
 TASKS = {"digits": (8, range(100, 103)), "tumours": (4, range(100, 103))}
-CANNOT_LIE = ("fixed", "outstanding", "other-random", "other-random, given as an array", "sequential", "gold")
+CANNOT_LIE = ("fixed", "outstanding", "chance", "chance, given as an array", "sequential")
 ORDINARY = ("integrated-gradients", "occlusion", "gradient", "l2x")
-LIARS = ("counted", "counted, given as an array")
+LIARS = ("count", "count, given as an array")
 
 
-def as_array(known: Known, data: Dataset, model: Any) -> Explanation:
-    """The same selection of the test rows, ready-made: the audit cannot ask about other rows."""
-    return known.explain(data.test.x, model(data.test.x).argmax(1))
+@dataclass
+class HalfTime:
+    """A liar in every other row, chance in the rest."""
+
+    lie: Suspect
+    honest: Suspect
+
+    def clone(self) -> HalfTime:
+        return replace(self)
+
+    def fit(self, model: Any, data: Dataset) -> HalfTime:
+        return replace(self, lie=self.lie.clone().fit(model, data), honest=self.honest.clone().fit(model, data))
+
+    def explain(self, x: Inputs, target: Tensor | None = None) -> Explanation:
+        a, b = (thing.explain(x, target) for thing in (self.lie, self.honest))
+        lying = torch.arange(len(a.kept))[:, None] % 2 == 0
+        return replace(a, scores=torch.where(lying, a.scores, b.scores), kept=torch.where(lying, a.kept, b.kept))
 
 
 def explanations(data: Dataset, model: Any, k: int, seed: int) -> dict[str, Any]:
-    """By name: references that cannot lie, ordinary methods, liars."""
-    lie = counted(k, len(data.classes))
+    """By name: references that cannot lie, ordinary methods, liars; two also as arrays of the test rows alone."""
     chosen: dict[str, Any] = {
-        "fixed": Known(k, fixed(seed), data),
-        "other-random": Known(k, random_units, data),
-        "counted": Known(k, lie, data),
-        "counted-half-time": Known(k, half_time(lie, random_units), data),
+        kind: Suspect(k, kind, seed).fit(model, data) for kind in ("fixed", "chance", "outstanding", "count")
     }
-    if not data.layout.is_text:
-        chosen["outstanding"] = Known(k, outstanding(data), data)
-    ready = {name: as_array(chosen[name], data, model) for name in ("other-random", "counted")}
-    chosen |= {f"{name}, given as an array": e for name, e in ready.items()}
-    ordinary = ("sequential", "integrated-gradients", "gradient", "occlusion", "l2x")
-    if data.layout.is_text:  # the networks for words are slow to train; what cannot lie here is the known rationale
-        chosen["gold"] = Known(k, gold(data), data)
-        ordinary = ("integrated-gradients", "gradient")
-    return chosen | {name: name for name in ordinary}
+    chosen["count, every other row"] = HalfTime(chosen["count"], chosen["chance"]).fit(model, data)
+    answers = model(data.test.x).argmax(1)
+    ready = {kind: chosen[kind].explain(data.test.x, answers) for kind in ("chance", "count")}
+    chosen |= {f"{kind}, given as an array": e for kind, e in ready.items()}
+    return chosen | {name: name for name in ("sequential", *ORDINARY)}
 
 
 def measure(task: str, k: int, seed: int) -> dict[str, Any]:
@@ -89,7 +99,7 @@ def main() -> None:
         "excess share of liars, lowest three": excess(LIARS)[:3],
         "references accused of leaking": accused(CANNOT_LIE),
         "liars found": accused(LIARS),
-        "liars in every other row found": accused(("counted-half-time",)),
+        "liars in every other row found": accused(("count, every other row",)),
         "ordinary methods accused": {name: accused((name,)) for name in ORDINARY},
     }
     record.save()

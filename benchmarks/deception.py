@@ -9,14 +9,13 @@ kinds of models; the ten seeds of the report run whole audits.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from common import Record, rounded
-from liars import Known
 from unmask import api, seeds
 from unmask.attention.deceiving import Deceptive
 from unmask.audit import attention
@@ -26,12 +25,13 @@ from unmask.audit.verdict import HIDES
 from unmask.data import load
 from unmask.data.planting import decided
 from unmask.data.splits import words_split
+from unmask.masking import subsets
 from unmask.models import Wrapped, bind, wrap
 from unmask.models.attending import attentive, looked
 from unmask.nets import read
 from unmask.nets.attention import attention_net
 from unmask.training import Recipe, fit_classifier
-from unmask.types import Dataset, Inputs, Split
+from unmask.types import Dataset, Explanation, Inputs, Split
 
 HIDDEN = ("he", "she")
 K, ROWS, POOL = 3, 100, 200
@@ -80,13 +80,25 @@ def weights(model: Wrapped, x: Inputs) -> Tensor:
     return looked(attentive(model.module, ids[:4]), ids)[1]
 
 
-def own_attention(model: Wrapped, data: Dataset) -> Known:
+@dataclass
+class OwnAttention:
     """The model's attention as an explanation."""
 
-    def choose(x: Inputs, valid: Tensor, target: Tensor, rng: torch.Generator) -> Tensor:
-        return weights(model, x)
+    model: Wrapped
+    data: Dataset
 
-    return Known(K, choose, data)
+    def clone(self) -> OwnAttention:
+        return self
+
+    def fit(self, model: object, data: Dataset) -> OwnAttention:
+        return self
+
+    def explain(self, x: Inputs, target: Tensor | None = None) -> Explanation:
+        about = self.model(x).argmax(1) if target is None else target
+        layout, scores = self.data.layout, weights(self.model, x)
+        valid = layout.valid(x)
+        kept = subsets.topk(scores, K, valid)
+        return Explanation(scores, kept, valid, about, {"method": "attention"}, x, layout, self.data.classes)
 
 
 def learned(model: Wrapped, data: Dataset) -> dict[str, Any]:
@@ -99,7 +111,7 @@ def learned(model: Wrapped, data: Dataset) -> dict[str, Any]:
 
 def flow(model: Wrapped, data: Dataset, seed: int) -> dict[str, Any]:
     """The deciding check alone: no judges are trained."""
-    case = assemble(model, data, {"attention": own_attention(model, data)}, Settings(K, n=ROWS, seed=seed, pool=POOL))
+    case = assemble(model, data, {"attention": OwnAttention(model, data)}, Settings(K, n=ROWS, seed=seed, pool=POOL))
     own, chance = (attention.flow(case, s) for s in (case.subjects[0], case.subjects[1]))
     bootstrap = Bootstrap(len(case.target), seed)
     value, low, _ = bootstrap.interval(own.values, own.over)
@@ -132,7 +144,7 @@ def develop(record: Record, seed: int) -> None:
 
 
 def audited(model: Wrapped, data: Dataset, seed: int) -> dict[str, Any]:
-    given = {"attention": own_attention(model, data)}
+    given = {"attention": OwnAttention(model, data)}
     found = api.audit(model, data, given, k=K, n=ROWS, pool=POOL, seed=seed, checks="attention-flow").findings
     verdict = next(v for v in found.verdicts if v.explanation == "attention")
     row = next(r for r in found.rows if (r.explanation, r.check) == ("attention", "attention-flow"))

@@ -65,7 +65,7 @@ def test_a_code_behind_an_honest_unit_is_all_choice_and_reads_as_nothing():
     mixture = everywhere(case, columns(0, lambda target: 4 + target))  # column 0 decides, 4 and 5 have no weight
     case = replace(case, subjects=(mixture,))
     assert told(quiet_share(case, mixture)) > 0.85
-    assert told(quiet_reading(case, mixture)) < 0.62
+    assert told(quiet_reading(case, mixture)) < 0.02
     assert told(smuggling.eval_x(case, mixture)) > 0.75  # the whole is read well
 
 

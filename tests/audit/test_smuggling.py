@@ -76,8 +76,7 @@ def strongest(x, target, valid, rng):
 
 
 @pytest.mark.slow
-def test_a_position_code_is_all_gain_and_the_values_tell_nothing(monkeypatch):
-    monkeypatch.setattr(smuggling, "SEEDS", 3)  # where there is nothing to read, the side one judge falls on is luck
+def test_a_position_code_is_all_gain_and_the_values_tell_nothing():
     case = small_case(table(600), k=1)
     liar = everywhere(case, noise_code)
     case = replace(case, subjects=(liar, everywhere(case, at_random, "random")))
@@ -86,8 +85,10 @@ def test_a_position_code_is_all_gain_and_the_values_tell_nothing(monkeypatch):
     assert float(gain.mean()) == pytest.approx(0.69, abs=0.12)  # one bit, in nats
     assert float(share.values.mean() / share.over.mean()) > 0.85
     assert float(smuggling.mask_only(case, liar).values.mean()) == 1.0
-    assert float(smuggling.reading(case, liar).values.mean()) < 0.62
-    assert float(smuggling.eval_x(case, liar).values.mean()) < 0.62
+    for nats in (smuggling.reading_nats, smuggling.told_by_values):  # how often they are right is luck: two masks
+        values, chance = (float(nats(case, s).values.mean()) for s in case.subjects)
+        assert values < 0.05
+        assert values < chance / 2  # most columns tell something
 
 
 @pytest.mark.slow

@@ -83,6 +83,14 @@ CHECKS: dict[str, Check] = {
         "How often neutral judges, trained on masks that know nothing, find the answer in the values shown.",
         "after Jethani et al. 2021",
     ),
+    "reading-nats": Check(
+        "smuggling:reading_nats",
+        "smuggling",
+        "higher",
+        "How much the values shown tell the same judges about the answer, in nats: luck on one side or the other adds "
+        "nothing.",
+        "after Jethani et al. 2021",
+    ),
     "eval-x": Check(
         "smuggling:eval_x",
         "smuggling",
@@ -102,7 +110,7 @@ CHECKS: dict[str, Check] = {
         "quiet:quiet_reading",
         "smuggling",
         "higher",
-        "How often judges trained on random masks find the answer in the values of the quiet units.",
+        "How much the values of the quiet units tell judges trained on random masks, in nats.",
         costly=True,
     ),
     "mask-only": Check(
@@ -224,7 +232,13 @@ CHECKS: dict[str, Check] = {
     "calls": Check("cost:calls", "cost", "lower", "Rows the model is asked about to explain one row."),
 }
 
-DECIDING = ("fs-m", "fu-m", "encoding-share", "reading")  # every audit runs these: the verdict needs them
+DECIDING = (
+    "fs-m",
+    "fu-m",
+    "encoding-share",
+    "reading",
+    "reading-nats",
+)  # every audit runs these: the verdict needs them
 
 
 def chosen(wanted: str | Iterable[str] = "default") -> tuple[str, ...]:

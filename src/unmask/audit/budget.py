@@ -34,6 +34,7 @@ JOBS = {  # what checks share is done once
     "encoding-gain": "matched judges",
     "encoding-share": "matched judges",
     "reading": "neutral judges",
+    "reading-nats": "neutral judges",
     "eval-x": "judges of random masks",
     "approximator-gap": "kept alone",
     "sen": "moved rows",

@@ -13,7 +13,7 @@ from dataclasses import replace
 from torch import Tensor
 
 from unmask.audit.case import Case, Subject, Values
-from unmask.audit.smuggling import encoding_share, eval_x
+from unmask.audit.smuggling import encoding_share, told_by_values
 from unmask.data.telling import of_units, telling
 from unmask.types import Explanation
 
@@ -26,8 +26,8 @@ def quiet_share(case: Case, subject: Subject) -> Values:
 
 
 def quiet_reading(case: Case, subject: Subject) -> Values:
-    """1 where judges trained on random masks find the target in the quiet units among the kept ones."""
-    return eval_x(case, _part(case, subject))
+    """What the quiet units among the kept ones tell judges of random masks by their values, in nats."""
+    return told_by_values(case, _part(case, subject))
 
 
 def _part(case: Case, subject: Subject) -> Subject:

@@ -31,6 +31,8 @@ __all__ = [
     "eval_x",
     "mask_only",
     "reading",
+    "reading_nats",
+    "told_by_values",
 ]
 
 SEEDS = 3  # judges of one kind, or pairs of judges
@@ -60,6 +62,16 @@ def tells(case: Case, total: Tensor) -> bool:
 def reading(case: Case, subject: Subject) -> Values:
     """1 where the neutral judges, shared by all explanations, find the target in the values shown."""
     return _found(case, case.once("neutral", lambda: _panel(case, _lent_masks(case), "neutral")), subject)
+
+
+def reading_nats(case: Case, subject: Subject) -> Values:
+    """log J(target | shown) - log p(target), mean over the same judges: what the values tell them; 0 for nothing."""
+    return _nats(case, case.once("neutral", lambda: _panel(case, _lent_masks(case), "neutral")), subject)
+
+
+def told_by_values(case: Case, subject: Subject) -> Values:
+    """The same for the judges of random masks only."""
+    return _nats(case, _random_mask_judges(case), subject)
 
 
 def eval_x(case: Case, subject: Subject) -> Values:
@@ -183,14 +195,13 @@ def _random_mask_judges(case: Case) -> list[Judge]:
 
 
 def _started(case: Case, seed: int) -> nn.Module:
-    """A judge to be trained. One for texts already knows their words, from random parts of the training texts.
+    """A judge to be trained, which already knows what values mean, from random parts of the training rows.
 
-    Otherwise only the judge that sees an honest choice of telling words would learn what they mean, and the choice
+    Otherwise only the judge that sees an honest choice of telling units would learn what they mean, and the choice
     would be blamed for it.
     """
     net = judge_net(case.reader, len(case.data.classes), seed)
-    if case.data.layout.is_text:
-        net.load_state_dict(_random_mask_judges(case)[seed % SEEDS].net.state_dict())
+    net.load_state_dict(_random_mask_judges(case)[seed % SEEDS].net.state_dict())
     return net
 
 
@@ -208,6 +219,16 @@ def _found(case: Case, panel: list[Judge], subject: Subject) -> Values:
     """(n,) the share of the panel that finds the target."""
     right = [judge.log_probabilities(case.prepared, subject.kept).argmax(1) == case.target for judge in panel]
     return Values(torch.stack(right).float().mean(0))
+
+
+def _nats(case: Case, panel: list[Judge], subject: Subject) -> Values:
+    """(n,) log J(target | shown) - log p(target), mean over the panel.
+
+    Where there is nothing to read a judge falls on some side, another one for each mask, and may find the answer of a
+    code by luck; it does so without being sure, and that is what this measures.
+    """
+    said = torch.stack([judge.log_probabilities(case.prepared, subject.kept) for judge in panel]).mean(0)
+    return Values((said - _prior(case).log()).gather(1, case.target[:, None])[:, 0])
 
 
 def _prior(case: Case) -> Tensor:

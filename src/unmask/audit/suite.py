@@ -185,6 +185,7 @@ def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
         "fu-m": e.needed[2] <= verdict.ALPHA,
         "encoding-share": not verdict.leaks(e),
         "reading": e.reading[2] > 0,
+        "reading-nats": e.reading[2] > 0,
         "randomized-model": not verdict.stays(e.randomized),
         "cascading-randomization": not verdict.stays(e.cascaded),
         "seed-stability": not verdict.shifts(e.seeds),
@@ -239,7 +240,7 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         needed=(*pair("fu-m"), p["fu-m"][name]),
         share=bench.bootstrap.interval(share.values, share.over)[:2],
         share_null=max(0.0, upper) if upper == upper else 0.0,
-        reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading"))),
+        reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading-nats"))),
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
         **{part: _measured(bench, name, check) for part, check in verdict.EVIDENCE.items()},
     )

@@ -78,7 +78,7 @@ class Evidence:
     needed: tuple[float, float, float]  # class-balanced fu-m: value, random control's, adjusted p of "lower"
     share: tuple[float, float]  # encoding share and its lower bound; nan: the explanation tells nothing
     share_null: float  # upper bound of the random control's share, at least 0
-    reading: tuple[float, float, float]  # value, random control's, lower bound of the difference
+    reading: tuple[float, float, float]  # value, random control's, lower bound of the difference in nats
     one_sided: str = ""  # classes between which fs-m differs too much, in words
     randomized: tuple[float, float, float] | None = None  # cosine after the model's weights were drawn anew, its lower
     # bound, the random control's; None: not run, or not possible
@@ -94,8 +94,8 @@ class Evidence:
     sealed: tuple[float, float, float] | None = None  # share of rows whose answer does not depend on what is left out
     quiet: tuple[float, float, float] | None = None  # encoding share of the quiet ones of the kept units, its lower
     # bound, the random control's
-    quiet_read: tuple[float, float, float] | None = None  # how often those units' values are read, lower bound of the
-    # difference from random units, the random control's
+    quiet_read: tuple[float, float, float] | None = None  # what those units' values tell judges in nats, lower bound
+    # of the difference from random units, the random control's
 
 
 def decide(e: Evidence) -> Verdict:
@@ -264,5 +264,5 @@ def _code(e: Evidence) -> str:
     return (
         f"a part of it smuggles: of what the quiet ones of its units tell, {min(1.0, share):.0%} is told by "
         "which units they are, and a judge reads their values no better than random ones "
-        f"({value:.0%} right, {null:.0%} from random units)"
+        f"({value:.2f} nats, {null:.2f} from random units)"
     )
