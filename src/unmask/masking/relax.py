@@ -6,11 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from unmask.masking import subsets
+from unmask.masking.highest import gumbel, highest_share
 
 __all__ = [
     "DRAWS",
     "bernoulli",
-    "gumbel",
     "gumbel_topk",
     "k_hot",
     "log_bernoulli",
@@ -23,12 +23,6 @@ BISECTIONS = 40  # halvings of the range in which the threshold of a soft top-k 
 LARGE = 1e9  # far below any score: a unit so marked is never drawn, and differences stay finite
 
 
-def gumbel(shape: torch.Size | tuple[int, ...], rng: torch.Generator) -> Tensor:
-    """Standard Gumbel noise in float32; both logarithms are kept away from zero."""
-    u = torch.rand(shape, generator=rng, device=rng.device)
-    return -torch.log(-torch.log(u.clamp(torch.finfo(torch.float32).tiny, 1 - 2**-24)))
-
-
 def k_hot(scores: Tensor, k: int, tau: float, rng: torch.Generator, valid: Tensor) -> Tensor:
     """Relaxed k-hot of L2X: v_j = max over k draws of softmax_j((s_j + gumbel) / tau), in (0, 1).
 
@@ -36,8 +30,7 @@ def k_hot(scores: Tensor, k: int, tau: float, rng: torch.Generator, valid: Tenso
     of them. Chen et al. 2018, "Learning to Explain".
     """
     s = scores.float().masked_fill(~valid, -LARGE)
-    noise = gumbel((len(s), k, s.shape[1]), rng).to(s.device)
-    v = torch.softmax((s[:, None] + noise) / tau, dim=-1).amax(1)
+    v = highest_share(s, k, tau, rng)
     full = valid.sum(1, keepdim=True) <= k
     return torch.where(full, torch.ones_like(v), v) * valid
 

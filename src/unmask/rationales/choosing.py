@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from unmask.errors import InputError
 from unmask.masking import relax, subsets
+from unmask.masking.highest import gumbel
 
 __all__ = ["Drawn", "best", "check", "draw", "explored", "gates", "number", "transitions"]
 
@@ -96,7 +97,7 @@ def draw(scores: Tensor, valid: Tensor, k: int | float, rate: float, rng: torch.
     Slopes are those of the number kept times the softmax of the same noisy scores (straight-through Gumbel).
     """
     log_p = explored(scores, valid, rate).clamp(min=1e-20).log()
-    noisy = (log_p + relax.gumbel(log_p.shape, rng).to(log_p)).masked_fill(~valid, torch.finfo(log_p.dtype).min)
+    noisy = (log_p + gumbel(log_p.shape, rng).to(log_p)).masked_fill(~valid, torch.finfo(log_p.dtype).min)
     wanted = number(k, valid)
     hard = subsets.topk(noisy.detach(), wanted, valid)
     soft = (noisy / tau).softmax(1) * wanted[:, None] * valid

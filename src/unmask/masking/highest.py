@@ -1,0 +1,72 @@
+"""The highest of k relaxed draws, without ever holding all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+__all__ = ["gumbel", "highest_share"]
+
+FEW = 2**22  # numbers in all draws of all rows: so many are held as they are, which is quicker
+HELD = 2**18  # otherwise so many are held at a time: some rows, at least one, with all their draws
+
+
+def gumbel(shape: torch.Size | tuple[int, ...], rng: torch.Generator) -> Tensor:
+    """Standard Gumbel noise in float32; both logarithms are kept away from zero."""
+    u = torch.rand(shape, generator=rng, device=rng.device)
+    return u.clamp_(torch.finfo(torch.float32).tiny, 1 - 2**-24).log_().neg_().log_().neg_()
+
+
+def highest_share(s: Tensor, k: int, tau: float, rng: torch.Generator) -> Tensor:
+    """(n, d) the maximum over k draws of softmax((s + gumbel) / tau); the gradient has as little memory as the value.
+
+    Few draws are held as they are. Of many only the maximum is, a few rows at a time; the gradient draws the same noise
+    again. With c_l the softmax of draw l, and w_l the sum of g_j v_j over the units whose maximum v_j draw l holds,
+
+        d loss / d s_i = (g_i v_i - sum_l w_l c_li) / tau.
+    """
+    if len(s) * k * s.shape[1] <= FEW:
+        return _shares(s, k, tau, rng).amax(1)
+    found: Tensor = _Highest.apply(s, k, tau, rng)  # type: ignore[no-untyped-call]
+    return found
+
+
+class _Highest(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, s: Tensor, k: int, tau: float, rng: torch.Generator) -> Tensor:
+        ctx.settings = k, tau, rng.device, rng.get_state()
+        v = torch.empty_like(s)
+        for rows in _some(s, k):
+            torch.amax(_shares(s[rows], k, tau, rng), 1, out=v[rows])
+        ctx.save_for_backward(s, v)
+        return v
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None, None]:
+        (s, v), (k, tau, device, state) = ctx.saved_tensors, ctx.settings
+        rng = torch.Generator(device)
+        rng.set_state(state)
+        found = g * v
+        for rows in _some(s, k):
+            c = _shares(s[rows], k, tau, rng)
+            holds = (c == v[rows, None]).to(c)  # the same noise gives the very same numbers
+            w = torch.bmm(holds, (found[rows] / holds.sum(1))[..., None])  # (rows, k, 1), draws that tie share
+            found[rows] -= torch.bmm(w.mT, c)[:, 0]
+        return found / tau, None, None, None
+
+
+def _shares(s: Tensor, k: int, tau: float, rng: torch.Generator) -> Tensor:
+    """(n, k, d) each draw's shares, which sum to one."""
+    noisy = gumbel((len(s), k, s.shape[1]), rng).to(s.device)
+    noisy = noisy.add_(s[:, None]).div_(tau)
+    return torch.softmax(noisy, dim=-1)
+
+
+def _some(s: Tensor, k: int) -> Iterator[slice]:
+    """A few rows at a time, one at least."""
+    step = max(1, HELD // (k * s.shape[1]))
+    return (slice(start, start + step) for start in range(0, len(s), step))
