@@ -26,7 +26,10 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def measure(trial: Trial, cache: Path) -> dict[str, Any]:
         asked.append(trial.key)
         value = float(len(trial.key)) + trial.seed
-        values = {m: [value, value - 1, value + 1] for m in (*trial.metrics, "fs-m@class=a")}
+        metrics = [
+            m for m in (*trial.metrics, "fs-m@class=a") if m not in ("reading", "encoding-share")
+        ]  # judges' work
+        values = {m: [value, value - 1, value + 1] for m in metrics}
         return {"key": trial.key, "values": values, "readings": {}, "seconds": {"fit": 0.0, "all": 0.0}}
 
     monkeypatch.setattr(running, "measure", measure)
@@ -215,10 +218,11 @@ def test_judges_read_what_another_paper_measured(
 
     def audited(table: Any, rows: list[str], seed: int, scale: str, cache: Path) -> dict[str, Any]:
         asked.append(rows)
-        return {row: {"reading": [90.0, 89.0, 91.0]} for row in rows}
+        value = 91.0 - len(asked)  # another panel reads otherwise
+        return {row: {"reading": [value, value - 1, value + 1]} for row in rows}
 
     monkeypatch.setattr(running, "audited", audited)
-    settings = {"dataset": "mnist-3-8", "rows": ("random", "meed")}
+    settings: dict[str, Any] = {"dataset": "mnist-3-8", "rows": ("random", "meed")}
     run(request_for(tmp_path, paper="meed", table="3", **settings))
     assert len(measured) == 2
     result = run(request_for(tmp_path, paper="mimic", table="front", **settings))
@@ -227,6 +231,11 @@ def test_judges_read_what_another_paper_measured(
     assert {line["better"] for line in result["rows"] if line["metric"] == "reading"} == {"higher"}
     run(request_for(tmp_path, paper="mimic", table="front", **settings))
     assert (len(measured), len(asked)) == (3, 1)
+    result = run(
+        request_for(tmp_path, paper="mimic", table="front", **{**settings, "rows": ("random", "meed", "mimic")})
+    )
+    assert asked[1] == ["random", "meed", "mimic"]
+    assert {r["row"]: r["here"] for r in result["rows"] if r["metric"] == "reading"} == {"meed": 90.0, "mimic": 89.0}
 
 
 def test_other_settings_are_another_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

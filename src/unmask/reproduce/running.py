@@ -174,7 +174,10 @@ def _tried(make: Callable[[], dict[str, Any]]) -> dict[str, Any] | Exception:
 
 
 def _judge(request: Request, trials: Sequence[Trial]) -> None:
-    """Tables with a reading: all their rows in one audit for each seed, where one of them has not been read yet."""
+    """Tables with a reading: all their rows in one audit for each seed, where one of them has not been read yet.
+
+    What was read before, beside the rows of another table, stays: a panel of judges depends on whom it is lent masks.
+    """
     done = stored(request.folder, trials)
     groups: dict[tuple[Table, int], list[Trial]] = {}
     for trial in trials:
@@ -187,6 +190,8 @@ def _judge(request: Request, trials: Sequence[Trial]) -> None:
         rows = [trial.row for trial in group]
         found = audited(table, rows, seed, group[0].scale, request.folder / ".models")
         for trial in group:
+            if "reading" in done[trial.key]["values"]:
+                continue
             line = {"key": trial.key, "values": {"reading": None, **found[trial.row]}, "versions": _versions()}
             add_line(_file(request.folder, trial), json.dumps(line))
 
