@@ -7,7 +7,7 @@ import pytest
 from unmask.methods import METHODS, make
 from unmask.reproduce import PAPERS, tables_of
 from unmask.reproduce.choices import RATIONALES
-from unmask.reproduce.tables import ATTENDING, CONTROLS, FORMS, QUICK, SCALES, STEADYING, Table, made
+from unmask.reproduce.tables import ATTENDING, CONTROLS, FORMS, QUICK, SCALES, STEADYING, Table, made, named
 
 WORDS = Table("t", "imdb", "words", 10, "pad", ("fs-m",), ("meed",))
 PIXELS = Table("t", "mnist-3-8", "image", 25, "zero", ("fs-m",), ("meed",))
@@ -64,3 +64,12 @@ def test_learned_rows_take_the_seed_and_the_published_optimizer() -> None:
 def test_a_quick_run_tells_the_story() -> None:
     """The disease, the cures, and all the controls."""
     assert {*CONTROLS, "gradient-x-input", "gradient-x-input-abs", "l2x+feedback", "meed", "mimic"} <= set(QUICK)
+
+
+def test_two_names_for_one_thing_are_measured_once() -> None:
+    """MEED's released code has no prior on texts, so there the row without one is MEED itself."""
+    assert named("meed-without-prior", "words") == "meed"
+    for kind in ("words", "image"):
+        same = {row: named(row, kind) for row in FORMS if named(row, kind) != row}
+        assert same == ({"meed-without-prior": "meed"} if kind == "words" else {})
+    assert named("vanilla/rnn", "steady") == "vanilla/rnn"

@@ -23,7 +23,7 @@ from unmask.methods import make
 from unmask.models import Wrapped, shown
 from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE
 from unmask.reproduce.references import RECIPES, SIZES, reference
-from unmask.reproduce.tables import CONTROLS, REVIEWS, STEADY_ROWS, VANILLA, Scale, Table, made
+from unmask.reproduce.tables import CONTROLS, REVIEWS, STEADY_ROWS, VANILLA, Scale, Table, made, named
 from unmask.task import seeded
 from unmask.types import Dataset, Explanation, Split
 
@@ -58,7 +58,8 @@ class Trial:
         rest = others.get(t.kind, rest)
         made_of = (made(self.row, t, self.scale, 0), *rest)
         mark = hashlib.blake2b(repr(made_of).encode(), digest_size=4).hexdigest()  # other settings, another trial
-        return f"{t.dataset} k={t.k} {t.removal} {self.scale} {self.row} seed={self.seed} {mark}"
+        row = named(self.row, t.kind)
+        return f"{t.dataset} k={t.k} {t.removal} {self.scale} {row} seed={self.seed} {mark}"
 
     @property
     def metrics(self) -> tuple[str, ...]:

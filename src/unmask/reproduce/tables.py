@@ -25,6 +25,7 @@ __all__ = [
     "Scale",
     "Table",
     "made",
+    "named",
 ]
 
 Scale = Literal["quick", "default", "paper"]
@@ -143,6 +144,14 @@ _EPOCHS: dict[tuple[str, Scale], int] = {
     ("image", "default"): 12,
     ("image", "paper"): 12,
 }
+
+
+def named(row: str, kind: Kind) -> str:
+    """The first row that is made in the same way: what two names have in common is measured once."""
+    if row not in FORMS or kind not in ("words", "image"):
+        return row
+    own = FORMS[row].method, FORMS[row].at(kind)
+    return next(name for name, form in FORMS.items() if (form.method, form.at(kind)) == own)
 
 
 def made(row: str, table: Table, scale: Scale, seed: int) -> tuple[str, dict[str, Any]]:
