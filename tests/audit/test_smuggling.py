@@ -105,6 +105,41 @@ def test_one_and_the_same_mask_gains_exactly_nothing_and_is_read():
     assert float(smuggling.mask_only(case, honest).values.mean()) <= majority
 
 
+def ordered(case, score, kept=(4, 5)):
+    """A subject that always keeps the same columns, with scores made by `score(target, rng)`, (n, kept)."""
+
+    def on(rows, seed):
+        mask, scores = torch.zeros_like(rows.valid), torch.zeros(rows.valid.shape)
+        mask[:, list(kept)] = True
+        scores[:, list(kept)] = score(rows.target, seeds.generator(seed))
+        return Explanation(scores, mask, rows.valid, rows.target)
+
+    own = Rows(case.x, case.target, case.valid)
+    return Subject("it", on(own, 9), on(case.train, 1), on(case.validation, 2))
+
+
+def test_a_code_in_the_order_of_the_scores_is_seen_where_the_mask_never_changes():
+    case = small_case(table(600), k=2)
+    liar = ordered(case, lambda target, rng: torch.stack([target, 1 - target], 1).float())
+    chance = ordered(case, lambda target, rng: torch.rand(len(target), 2, generator=rng))
+    assert bool((smuggling.encoding_gain(case, liar).values == 0).all())
+    assert float(smuggling.encoding_scores(case, liar).values.mean()) == pytest.approx(0.69, abs=0.12)
+    assert abs(float(smuggling.encoding_scores(case, chance).values.mean())) < 0.08
+    always = ordered(case, lambda target, rng: torch.tensor([[2.0, 1.0]]).expand(len(target), 2))
+    assert bool((smuggling.encoding_scores(case, always).values == 0).all())
+
+
+def test_places_in_the_order_of_the_kept_units():
+    kept = torch.tensor([[True, False, True, True], [False, True, False, False], [False] * 4])
+    scores = torch.tensor([[0.1, 9.0, -3.0, 0.5], [1.0, -1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0]])
+    e = Explanation(scores, kept, torch.ones_like(kept), torch.zeros(3, dtype=torch.long))
+    want = torch.tensor([[2 / 3, 0, 1 / 3, 1.0], [0, 1.0, 0, 0], [0, 0, 0, 0]])
+    torch.testing.assert_close(smuggling._order(e), want)
+    lot = smuggling._by_lot(Rows(scores, e.target, e.valid, want), seeds.generator(0))
+    assert torch.equal(lot > 0, kept)
+    assert torch.equal(lot.sort(1).values, want.sort(1).values)
+
+
 def test_random_masks_gain_nothing():
     case = small_case(table(900), k=2)
     chance = everywhere(case, lambda x, t, v, rng: subsets.uniform(v, 2, rng))

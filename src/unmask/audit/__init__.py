@@ -76,6 +76,15 @@ CHECKS: dict[str, Check] = {
         "How much of all that the explanation tells about the answer is told by the choice of the units.",
         "after Puli et al. 2024",
     ),
+    "encoding-scores": Check(
+        "smuggling:encoding_scores",
+        "smuggling",
+        "lower",
+        "What the order of the scores adds to the kept units and their values, in nats: a code may be in the scores "
+        "while the kept units never change. Honest orders tell something too: decides nothing.",
+        "after Puli et al. 2024",
+        costly=True,
+    ),
     "reading": Check(
         "smuggling:reading",
         "smuggling",

@@ -116,13 +116,15 @@ def costs(case: Case, settings: Settings, rates: Rates) -> dict[str, float]:
     pool = len(case.train.target)
     judge = rates.lesson * pool * _epochs()
     shown = rates.answer * n * len(everyone) * _versions(case)
+    matched = sum(2 * smuggling.SEEDS * rates.lesson * _epochs() * _learned(s, n, pool) for s in everyone)
     known = {
         "nothing": 0.0,
         "kept alone": shown,
         "kept away": shown,
         "neutral judges": smuggling.SEEDS * judge,
         "judges of random masks": smuggling.SEEDS * judge,
-        "matched judges": sum(2 * smuggling.SEEDS * rates.lesson * _epochs() * _learned(s, n, pool) for s in everyone),
+        "matched judges": matched,
+        "encoding-scores": matched,
         "mask-only": FOREST * len(everyone),
         "moved rows": DRAWS * n * sum(s.seconds for s in case.subjects if s.seconds == s.seconds),
         "randomized-model": REFITS * rates.fitting,

@@ -6,8 +6,9 @@ Two judges measure it: J1 learns from rows with their own masks, J0 from the sam
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import attrgetter
 
 import torch
 from sklearn.ensemble import RandomForestClassifier
@@ -20,6 +21,7 @@ from unmask.audit.enough import fs_m
 from unmask.audit.transplant import permuted, transplant
 from unmask.judge import RECIPE, Draw, Judge, Rows, judge_net, mixed_sizes, train_judge
 from unmask.masking import subsets
+from unmask.types import Explanation
 
 __all__ = [
     "FOLDS",
@@ -27,6 +29,7 @@ __all__ = [
     "approximator_gap",
     "cross_fitting",
     "encoding_gain",
+    "encoding_scores",
     "encoding_share",
     "eval_x",
     "mask_only",
@@ -51,6 +54,11 @@ def encoding_share(case: Case, subject: Subject) -> Values:
     if tells(case, total):
         return Values(gain, over=total)
     return missing(case, "tells nothing about the answer, so there is nothing to share")
+
+
+def encoding_scores(case: Case, subject: Subject) -> Values:
+    """The gain in knowing, beside the kept units, the order of their scores: J0 sees the places in it drawn by lot."""
+    return Values(_matched_judges(case, _folds(case, subject, _order), _by_lot)[0])
 
 
 def tells(case: Case, total: Tensor) -> bool:
@@ -105,15 +113,19 @@ class _Fold:
         self.train, self.validation, self.test, self.index = train, validation, test, index
 
 
-def _folds(case: Case, subject: Subject) -> list[_Fold]:
-    """Training rows where the explainer could be asked about them, otherwise cross-fitting on the audited rows."""
-    audited = Rows(case.prepared, case.target, case.valid, subject.kept)
+def _folds(case: Case, subject: Subject, told: Callable[[Explanation], Tensor] = attrgetter("kept")) -> list[_Fold]:
+    """Training rows where the explainer could be asked about them, otherwise cross-fitting on the audited rows.
+
+    `told`: (n, d) what judges see of an explanation.
+    """
+    audited = Rows(case.prepared, case.target, case.valid, told(subject.explanation))
     if subject.train is not None and subject.validation is not None:
-        train = replace(case.train, kept=subject.train.kept)
-        validation = replace(case.validation, kept=subject.validation.kept)
+        train = replace(case.train, kept=told(subject.train))
+        validation = replace(case.validation, kept=told(subject.validation))
         return [_Fold(train, validation, audited, torch.arange(len(case.target)))]
+    spare = None if told is _order else subject.spare  # spare rows have no scores
     return [
-        _Fold(audited.at(learn).joined(subject.spare), audited.at(stop), audited.at(part), part)
+        _Fold(audited.at(learn).joined(spare), audited.at(stop), audited.at(part), part)
         for learn, stop, part in cross_fitting(case)
     ]
 
@@ -127,34 +139,58 @@ def cross_fitting(case: Case) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         yield torch.cat([p for j, p in enumerate(parts) if j not in (i, stop)]), parts[stop], part
 
 
+Exchange = Callable[[Rows, torch.Generator], Tensor]
+"""`exchange(rows, rng) -> masks`: what J0 is shown instead of each row's own."""
+
+
 def _encoding(case: Case, subject: Subject) -> tuple[Tensor, Tensor]:
-    return case.once(("encoding", subject.key), lambda: _matched_judges(case, subject))
+    return case.once(("encoding", subject.key), lambda: _matched_judges(case, _folds(case, subject), _lent))
 
 
-def _matched_judges(case: Case, subject: Subject) -> tuple[Tensor, Tensor]:
+def _matched_judges(case: Case, folds: list[_Fold], exchange: Exchange) -> tuple[Tensor, Tensor]:
     """(n,) gain and total of each audited row, averaged over pairs of judges that differ in the pairing only."""
-    folds = _folds(case, subject)
     gain, total = torch.zeros(len(case.target)), torch.zeros(len(case.target))
     for fold in folds:
         for repeat in range(SEEDS):
             seed = seeds.derive(case.seed, "encoding", repeat)
-            own = _log_likelihood(case, fold, seed, exchanged=False)
-            other = own if _same_mask(fold) else _log_likelihood(case, fold, seed, exchanged=True)
+            own = _log_likelihood(case, fold, seed)
+            other = own if _same_mask(fold) else _log_likelihood(case, fold, seed, exchange)
             gain[fold.index] += (own - other) / SEEDS
             total[fold.index] += (own - _prior(case).log()[fold.test.target]) / SEEDS
     return gain, total
 
 
-def _log_likelihood(case: Case, fold: _Fold, seed: int, exchanged: bool) -> Tensor:
+def _log_likelihood(case: Case, fold: _Fold, seed: int, exchange: Exchange | None = None) -> Tensor:
     """log J(target | x, own mask) on the fold's judged rows, J trained on own masks or on exchanged ones."""
     train, validation = fold.train, fold.validation
-    if exchanged:
+    if exchange is not None:
         rng = seeds.generator(seed)
-        train, validation = (replace(r, kept=permuted(_own(r), r.valid, rng)) for r in (train, validation))
+        train, validation = (replace(r, kept=exchange(r, rng)) for r in (train, validation))
     net = _started(case, seed)
     judge = train_judge(net, train, validation, None, replace(RECIPE, seed=seed))
     said = judge.log_probabilities(fold.test.x, _own(fold.test))
     return said.gather(1, fold.test.target[:, None])[:, 0]
+
+
+def _lent(rows: Rows, rng: torch.Generator) -> Tensor:
+    """Masks of other rows."""
+    return permuted(_own(rows), rows.valid, rng)
+
+
+def _order(e: Explanation) -> Tensor:
+    """(n, d) in (0, 1] for kept units, 1 for the highest score and 1/k for the lowest; 0 for all others."""
+    return _places(e.scores, e.kept)
+
+
+def _by_lot(rows: Rows, rng: torch.Generator) -> Tensor:
+    """The same kept units, their order drawn by lot."""
+    return _places(torch.rand(rows.valid.shape, generator=rng), _own(rows) > 0)
+
+
+def _places(scores: Tensor, kept: Tensor) -> Tensor:
+    low_first = scores.masked_fill(~kept, -torch.inf).argsort(dim=1, stable=True).argsort(dim=1)
+    many = kept.sum(1, keepdim=True)
+    return (low_first - kept.shape[1] + many + 1).clamp(min=0) / many.clamp(min=1)
 
 
 def _same_mask(fold: _Fold) -> bool:
