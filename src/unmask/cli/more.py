@@ -25,6 +25,7 @@ from unmask.reproduce import PAPERS
 __all__ = ["more"]
 
 more = typer.Typer()
+ScaleOption = Annotated[str, typer.Option(metavar="default|paper", help="How much data; paper takes everything.")]
 
 
 @more.command(epilog=examples("unmask methods", "unmask methods --json"))
@@ -95,9 +96,7 @@ def reproduce(
     row: Annotated[list[str] | None, typer.Option(metavar="ROW", help="One row only; may be repeated.")] = None,
     metric: MetricOption = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few rows and epochs: minutes instead of hours.")] = False,
-    scale: Annotated[str, typer.Option(metavar="default|paper", help="How much data; paper takes everything.")] = (
-        "default"
-    ),
+    scale: ScaleOption = "default",
     seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds.", min=1)] = 1,
     jobs: Annotated[int, typer.Option(metavar="N", help="Rows measured side by side.", min=1)] = 2,
     backend: BackendOption = "joblib",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -53,7 +54,7 @@ def connected(workers: Workers) -> Iterator[Any]:
         return
     cores: dict[str, Any] = {} if workers.address else {"num_cpus": workers.at_once, "include_dashboard": False}
     try:
-        ray.init(address=workers.address or "local", log_to_driver=False, logging_level="ERROR", **cores)
+        ray.init(address=workers.address or "local", log_to_driver=False, logging_level=logging.ERROR, **cores)
     except (ConnectionError, RuntimeError, ValueError) as error:
         said = str(error).strip().splitlines()[0]
         raise InputError(f"no Ray cluster answers at {workers.address}: {said}; start one with ray start") from error

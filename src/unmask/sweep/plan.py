@@ -172,7 +172,7 @@ def _check(plan: Plan, home: Path) -> None:
             raise unknown("method", method.method, ["auto", *METHODS, *MODELS])
         if (method.name or method.method) in CONTROLS:
             raise InputError(
-                f"{method.method} is a control that every audit has, its value is the column null: leave it out, or give it a name"
+                f"{method.method} is a control that every audit has; leave it out (the column null), or give it a name"
             )
     for group in plan.groups():
         chosen(group)
