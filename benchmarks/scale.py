@@ -40,6 +40,12 @@ ASSUMED = {
     "seconds to load weights from a local disk": 20.0,
     "judges of long texts, in judges of the table measured here": 60,
 }
+AGAIN = {  # checks that ask nothing since another one has asked it
+    "sufficiency": "fs-m",
+    "comprehensiveness": "fu-m",
+    "insertion": "aopc-sufficiency",
+    "deletion": "aopc-comprehensiveness",
+}
 JUDGED = ("encoding-gain", "encoding-share", "reading", "reading-nats", "eval-x", "mask-only", "approximator-gap")
 
 
@@ -160,10 +166,12 @@ class Task:
     moved: float = 0.0  # bytes
 
 
-def simulated(tasks: Sequence[Task], workers: int, *, start: float = 0.0, deaths: Sequence[float] = ()) -> float:
+def simulated(
+    tasks: Sequence[Task], workers: int, *, start: float = 0.0, deaths: Sequence[tuple[float, int]] = ()
+) -> float:
     """When the last task ends: whoever is free takes the next one that is ready; who dies loses what it was doing.
 
-    `start` is what every worker needs before its first task; a worker that died is replaced and needs it again.
+    `start` is what every worker needs before its first task. `deaths`: when, and which worker; it is replaced.
     """
     waits = {i: len(task.after) for i, task in enumerate(tasks)}
     follows: dict[int, list[int]] = {}
@@ -178,13 +186,16 @@ def simulated(tasks: Sequence[Task], workers: int, *, start: float = 0.0, deaths
             since, worker = heapq.heappop(free)
             i = heapq.heappop(ready)
             heapq.heappush(running, (max(now, since) + tasks[i].seconds, i, worker))
-        end, i, worker = heapq.heappop(running)
-        if left and left[0] <= end:
-            now = left.pop(0)
-            heapq.heappush(ready, i)
-            heapq.heappush(free, (now + start, worker))
+        if left and left[0][0] <= running[0][0]:
+            now, victim = left.pop(0)
+            for i in [i for _, i, worker in running if worker == victim]:
+                heapq.heappush(ready, i)
+            running = [entry for entry in running if entry[2] != victim]
+            heapq.heapify(running)
+            free = [entry for entry in free if entry[1] != victim] + [(now + start, victim)]
+            heapq.heapify(free)
             continue
-        now = end
+        now, i, worker = heapq.heappop(running)
         heapq.heappush(free, (now, worker))
         for j in follows.get(i, ()):
             waits[j] -= 1
@@ -196,14 +207,14 @@ def simulated(tasks: Sequence[Task], workers: int, *, start: float = 0.0, deaths
 def graph(facts: dict[str, Any], rows: int, shard: int, sharing: bool) -> list[Task]:
     """Fits and judges on a few thousand rows beside the shards of all rows; sums of each shard meet in the end.
 
-    `sharing`: all that is asked about a row is asked where the row is. Without it, every check is a task of its own,
-    to which the rows and the answers so far must move.
+    `sharing`: all that is asked about a row is asked once, where the row is. Without it every check is a task of its
+    own: rows and explanations move to it, and it asks again what another check has asked.
     """
     row, network = facts["seconds a pass"], ASSUMED["bytes per second and machine"] / ASSUMED["GPUs of a machine"]
     fits = [Task(facts["seconds a fit"]) for _ in range(EXPLANATIONS)]
     judges = [Task(facts["seconds of judges"], (i,)) for i in range(EXPLANATIONS)]
     tasks = [*fits, *judges]
-    calls = {"together": facts["passes a row"]} if sharing else facts["passes by check"]
+    calls = {"together": facts["passes a row"]} if sharing else facts["passes by check, each for itself"]
     ready = tuple(range(EXPLANATIONS))
     shards = []
     for _ in range(-(-rows // shard)):
@@ -223,6 +234,8 @@ def projected(record: Record) -> dict[str, Any]:
     scale = (EXPLANATIONS + 3) / (1 + 3)  # one explanation and the controls were measured
     by_check = {check: scale * slope for check, slope in slopes.items() if slope > 0 and check != "before the checks"}
     by_check["answers and explanations"] = 1 + EXPLANATIONS * 1.5
+    alone = {check: 1 + by_check.get(check, 0) for check in by_check}  # each asks for the answer to the whole row
+    alone |= {check: 1 + by_check[first] for check, first in AGAIN.items()}
     constant = scale * sum(many[check] - 100 * slope for check, slope in slopes.items())
     taken = record.entries["an audit of 100 rows"]["seconds"]
     judges = sum(taken.get(check, 0.0) for check in JUDGED) / (1 + 3)
@@ -230,6 +243,7 @@ def projected(record: Record) -> dict[str, Any]:
     a_pass = flop / ASSUMED["flop per second and GPU"]
     return {
         "passes by check": by_check,
+        "passes by check, each for itself": alone,
         "passes a row": round(sum(by_check.values()), 1),
         "rows asked about whatever n is": round(constant),
         "seconds a pass": a_pass,
@@ -246,15 +260,16 @@ def projected(record: Record) -> dict[str, Any]:
 
 
 def planned(
-    facts: dict[str, Any], gpus: int, shard: int = 4096, *, rows: int = ROWS, sharing: bool = True, deaths: int = 0
+    facts: dict[str, Any], gpus: int, shard: int = 512, *, rows: int = ROWS, sharing: bool = True, deaths: int = 0
 ) -> dict[str, float]:
     """Hours, dollars and terabytes of one way to do it; `deaths` workers die, evenly over the time."""
     tasks = graph(facts, rows, shard, sharing)
     start = ASSUMED["seconds to load weights from a local disk"]
     seconds = simulated(tasks, gpus, start=start)
     if deaths:
+        who = torch.randint(gpus, (deaths,), generator=torch.Generator().manual_seed(0)).tolist()
         times = [seconds * (i + 1) / (deaths + 1) for i in range(deaths)]
-        seconds = simulated(tasks, gpus, start=start, deaths=times)
+        seconds = simulated(tasks, gpus, start=start, deaths=list(zip(times, who, strict=True)))
     weights = -(-gpus // ASSUMED["GPUs of a machine"]) * PARAMETERS * ASSUMED["bytes per parameter"]
     work = sum(task.seconds for task in tasks)
     return {
@@ -285,9 +300,7 @@ def main() -> None:
         "assumed": ASSUMED,
         "facts": facts,
         "by GPUs": [planned(facts, gpus) for gpus in (8, 64, 256, 1024)],
-        "by shard, 50 workers die": [
-            planned(facts, 256, shard, deaths=50) for shard in (256, 1024, 4096, 16384, 65536)
-        ],
+        "by shard, 50 workers die": [planned(facts, 256, shard, deaths=50) for shard in (128, 512, 2048, 8192, 32768)],
         "every check a task of its own": planned(facts, 256, sharing=False),
         "ten thousand rows": planned(facts, 8, 256, rows=10_000),
     }

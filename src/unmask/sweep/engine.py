@@ -92,19 +92,23 @@ class Handed:
 
 def run(jobs: Sequence[Job], workers: Workers) -> Iterator[Outcome]:
     """The outcome of each job, once each, in the order in which they are ready."""
-    by_key = {job.key: job for job in jobs}
-    if len(by_key) < len(jobs):
+    if len({job.key for job in jobs}) < len(jobs):
         raise InputError("two jobs have the same key; every job needs one of its own")
-    waiting = list(jobs)
     with _hired(workers, len(jobs)) as tried:
-        for tries in range(1, TRIES + 1):
-            again = []
-            for key, result in tried(waiting, tries > 1):
-                if isinstance(result, Failure) and not result.final and tries < TRIES:
-                    again.append(by_key[key])
-                else:
-                    yield Outcome(key, result, tries)
-            waiting = again
+        yield from _outcomes(jobs, tried)
+
+
+def _outcomes(jobs: Sequence[Job], tried: Tried) -> Iterator[Outcome]:
+    """All jobs at the same time, then those that failed, each alone."""
+    by_key, waiting = {job.key: job for job in jobs}, list(jobs)
+    for tries in range(1, TRIES + 1):
+        again = []
+        for key, result in tried(waiting, tries > 1):
+            if isinstance(result, Failure) and not result.final and tries < TRIES:
+                again.append(by_key[key])
+            else:
+                yield Outcome(key, result, tries)
+        waiting = again
 
 
 @contextmanager
