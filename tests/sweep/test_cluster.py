@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from unmask.errors import InputError
-from unmask.sweep.cluster import _check_gpus
+from unmask.sweep.cluster import _check_answers, _check_gpus
 from unmask.sweep.engine import Workers
 from unmask.sweep.plan import as_plan
 from unmask.sweep.running import TABLE, sweep
@@ -84,6 +84,13 @@ def test_24_tasks_survive_a_worker_and_equal_those_of_joblib(cluster: tuple[str,
     assert frame["key"].nunique() == 24
     assert not frame.duplicated(["key", "check", "at"]).any()
     pd.testing.assert_frame_equal(frame, results(tmp_path / "joblib"))
+
+
+def test_an_address_where_nobody_answers_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match=r"no Ray cluster answers at 127.0.0.1:1: .*refused; start one with ray start"):
+        _check_answers("127.0.0.1:1")
+    for known in (None, "auto"):
+        _check_answers(known)
 
 
 def test_more_of_a_gpu_than_any_machine_has_is_refused() -> None:

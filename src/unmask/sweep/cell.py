@@ -54,7 +54,7 @@ class Cell:
         """The task for people."""
         tail = "" if self.split == "test" else f" on {self.split} rows"
         where = f"{self.source.data} {self.source.model} {self.name} seed={self.source.seed}"
-        return f"{where} {','.join(self.checks)}{tail}"
+        return f"{where} {','.join(self.checks)}".rstrip() + tail
 
     def key(self, home: Path) -> str:
         """Its configuration as a hash; files count by what is in them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -52,17 +53,30 @@ def connected(workers: Workers) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
+    _check_answers(workers.address)
     cores: dict[str, Any] = {} if workers.address else {"num_cpus": workers.at_once, "include_dashboard": False}
     try:
         ray.init(address=workers.address or "local", log_to_driver=False, logging_level=logging.ERROR, **cores)
     except (ConnectionError, RuntimeError, ValueError) as error:
         said = str(error).strip().splitlines()[0]
-        raise InputError(f"no Ray cluster answers at {workers.address}: {said}; start one with ray start") from error
+        raise InputError(f"no Ray cluster answers at {workers.address}: {said}; see ray status") from error
     try:
         _check_gpus(ray, workers.gpus)
         yield ray
     finally:
         ray.shutdown()
+
+
+def _check_answers(address: str | None) -> None:
+    """Ray itself waits for minutes where nobody answers."""
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdigit():
+        return  # none, or "auto"
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except OSError as error:
+        said = error.strerror or error
+        raise InputError(f"no Ray cluster answers at {address}: {said}; start one with ray start --head") from error
 
 
 def _check_gpus(ray: Any, wanted: float) -> None:
