@@ -273,6 +273,17 @@ def test_the_reference_model_is_the_same_for_the_same_seed(data: Dataset) -> Non
     assert first.name == "reference TableNet"
 
 
+def test_weights_that_are_kept_are_not_learned_again(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "model.safetensors"
+    first = api.train_model(data, recipe=SHORT, weights=kept)
+    monkeypatch.delattr(api, "fit_classifier")  # nobody learns now
+    again = api.train_model(data, recipe=SHORT, weights=kept)
+    assert torch.equal(first(data.test.x), again(data.test.x))
+    assert first.describe() == again.describe()
+
+
 def test_the_reference_model_learns(data: Dataset) -> None:
     assert api.train_model(data, recipe=replace(SHORT, epochs=20)).details["test accuracy"] > 0.85
 

@@ -9,7 +9,19 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"captum", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch", "transformers"}
+HEAVY = {
+    "captum",
+    "matplotlib",
+    "numpy",
+    "optuna",
+    "pandas",
+    "pyarrow",
+    "ray",
+    "scipy",
+    "sklearn",
+    "torch",
+    "transformers",
+}
 
 # Runs the code it is given in a fresh interpreter and reports the exit code and the top-level modules then loaded.
 RUNNER = """
@@ -46,7 +58,9 @@ def test_importing_the_package_is_light() -> None:
     assert heavy(answer) == set()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["demo", "--help"], ["sweep", "--help"], ["sweep", "--example"]], ids=" ".join
+)
 def test_help_is_light(arguments: list[str]) -> None:
     answer = run("from unmask.cli import main; main()", *arguments)
     assert answer["code"] == 0, answer["shown"]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from safetensors.torch import load_file, save
 from torch import nn
 
 from unmask import nets, progress, seeds
@@ -31,6 +32,7 @@ from unmask.report import Report
 from unmask.task import seeded
 from unmask.training import Recipe, fit_classifier
 from unmask.types import Dataset, Explainer, Explanation
+from unmask.writing import write_bytes
 
 __all__ = ["audit", "explainer", "fit", "load_explainer", "train_attention", "train_model"]
 
@@ -38,13 +40,29 @@ QUICK = Recipe(epochs=12, batch=32, rate=1e-3, patience=4)  # of attention class
 SLOW = Recipe(epochs=4, batch=32, rate=1e-4, patience=2)  # of those whose transformer is trained on
 
 
-def train_model(data: Dataset, *, recipe: Recipe | None = None, seed: int = 0, removal: str | None = None) -> Wrapped:
-    """A small reference model for `data`, its epoch chosen on the validation split; `describe()` has its accuracy."""
+def train_model(
+    data: Dataset,
+    *,
+    recipe: Recipe | None = None,
+    seed: int = 0,
+    removal: str | None = None,
+    weights: str | Path | None = None,
+) -> Wrapped:
+    """A small reference model for `data`, its epoch chosen on the validation split; `describe()` has its accuracy.
+
+    With `weights`, a file, what is learned is kept there; where it is there already, nothing is trained.
+    """
     recipe = recipe or Recipe(epochs=40, batch=128, rate=1e-3, patience=5, seed=seed)
     reader = nets.read(data, removal)
     net = nets.default(reader, len(data.classes), seed=seeds.derive(recipe.seed, "model"))
-    train, held_out = ((reader.prepare(split.x), split.y) for split in (data.train, data.validation))
-    fit_classifier(net, train, held_out, recipe)
+    if weights is not None and Path(weights).exists():
+        net.load_state_dict(load_file(weights))
+        net.eval()
+    else:
+        train, held_out = ((reader.prepare(split.x), split.y) for split in (data.train, data.validation))
+        fit_classifier(net, train, held_out, recipe)
+    if weights is not None and not Path(weights).exists():
+        write_bytes(Path(weights), save({name: value.contiguous() for name, value in net.state_dict().items()}))
     return _described(net, data, f"reference {type(net).__name__}", removal)
 
 

@@ -22,6 +22,7 @@ def test_the_costly_checks_are_run_on_demand_and_the_deciding_ones_always():
     assert chosen("all") == tuple(CHECKS)
     assert chosen([]) == tuple(name for name in CHECKS if name in DECIDING)
     assert set(chosen("sen")) == {"sen", *DECIDING}
+    assert chosen("sen", deciding=False) == ("sen",)
     assert chosen(["sen", "fs-a"]) == chosen(("fs-a", "sen"))
     assert set(chosen(["default", "fu-a"])) == {*default, "fu-a"}
     assert not any(CHECKS[name].costly for name in DECIDING)

@@ -271,6 +271,18 @@ def test_what_was_not_run_is_absent(hasty):
     assert set(facts["definitions"]) == set(DECIDING)
 
 
+def test_without_what_a_verdict_needs_there_is_none(findings):
+    given = {"occlusion": api.fit(MODEL, DATA, 2, method="occlusion", removal="zero")}
+    settings = Settings(k=2, removal="zero", checks=chosen(["fs-m", "sufficiency"], deciding=False))
+    found = run(MODEL, DATA, given, settings)
+    assert found.verdicts == ()
+    assert {row.check.partition("@")[0] for row in found.rows} == {"fs-m", "sufficiency"}
+    assert {row.passed for row in found.rows} == {None}
+    whole = {(row.explanation, row.check, row.at): row.value for row in findings.rows}
+    own = [row for row in found.rows if row.explanation == "occlusion"]
+    assert all(row.value == whole["occlusion", row.check, row.at] for row in own)  # as in the whole audit
+
+
 @pytest.mark.slow
 def test_an_explanation_that_survives_random_weights_is_rejected():
     """Column 0 decides and is always kept: enough, needed, honest; but nobody asked the model."""

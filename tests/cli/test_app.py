@@ -12,7 +12,7 @@ from cli.conftest import Run, refused
 from unmask.cli.app import app
 
 COMMANDS = ["demo", "fit", "explain", "audit", "check", "compare", "steady", "rationalize"]
-COMMANDS += ["methods", "checks", "data", "reproduce"]
+COMMANDS += ["methods", "checks", "data", "reproduce", "sweep"]
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +58,7 @@ def test_version(run: Run) -> None:
 
 def test_an_option_means_the_same_everywhere() -> None:
     shared = ("--model", "--data", "--label", "--text", "--kind", "--outputs", "--takes", "--seed", "--split", "--k")
+    shared += ("--backend", "--address")
     for option in shared:
         said = {options(command)[option] for command in COMMANDS if option in options(command)}
         assert len(said) == 1, option

@@ -30,4 +30,5 @@ def test_the_commands_of_this_file() -> None:
         "checks",
         "data",
         "reproduce",
+        "sweep",
     }

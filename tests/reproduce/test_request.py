@@ -38,6 +38,8 @@ def test_metrics_that_are_named_are_the_only_ones_measured() -> None:
         ({"paper": "meed", "table": "9"}, "no table '9'"),
         ({"paper": "meed", "dataset": "cifar"}, "unknown data set 'cifar'"),
         ({"paper": "meed", "scale": "huge"}, "unknown scale 'huge'"),
+        ({"paper": "meed", "backend": "dask"}, "unknown backend 'dask'"),
+        ({"paper": "meed", "address": "10.0.0.1:6379"}, "address is for the backend ray"),
         ({"paper": "meed", "rows": ("medd",)}, "unknown row 'medd'"),
         ({"paper": "meed", "metrics": ("fs-n",)}, "unknown metric 'fs-n'"),
     ],

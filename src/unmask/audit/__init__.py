@@ -250,13 +250,13 @@ DECIDING = (
 )  # every audit runs these: the verdict needs them
 
 
-def chosen(wanted: str | Iterable[str] = "default") -> tuple[str, ...]:
-    """The checks an audit runs, in the order of the table: those named and the deciding ones.
+def chosen(wanted: str | Iterable[str] = "default", deciding: bool = True) -> tuple[str, ...]:
+    """The checks an audit runs, in the order of the table: those named and the `deciding` ones.
 
     "default" stands for all that are not costly, "all" for the whole table; both may stand among names.
     """
     groups = {"default": [name for name, check in CHECKS.items() if not check.costly], "all": list(CHECKS)}
-    names = set(DECIDING)
+    names = set(DECIDING if deciding else ())
     for name in [wanted] if isinstance(wanted, str) else wanted:
         if name not in CHECKS and name not in groups:
             raise unknown("check", name, [*CHECKS, *groups])

@@ -54,7 +54,10 @@ def run(
     resume: Path | None = None,
     say: Callable[[str], None] = progress.say,
 ) -> Findings:
-    """Audit the given explainers and ready-made explanations; with `resume`, finished checks are kept there."""
+    """Audit the given explainers and ready-made explanations; with `resume`, finished checks are kept there.
+
+    Where the settings leave out checks that a verdict needs, there is none.
+    """
     settings = _fitting(model, data, given, settings)
     case = assemble(model, data, given, settings)
     settings, plan = budget.within(case, settings, say)
@@ -177,7 +180,7 @@ def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Valu
 def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
     """Whether a deciding number is on the good side of its rule; None for what only informs."""
     decides = check in (*DECIDING, *verdict.EVIDENCE.values())
-    if not decides or bool(bench.values(subject.name, check).values.isnan().all()):
+    if not decides or not _decided(bench) or bool(bench.values(subject.name, check).values.isnan().all()):
         return None
     e = _evidence(bench, subject, bench.case.once("p-values", lambda: _p_values(bench)))
     return {
@@ -219,7 +222,14 @@ def _difference(bench: _Bench, name: str, check: str) -> Tensor:
     return bench.values(name, check).values - bench.null(name, check).values
 
 
+def _decided(bench: _Bench) -> bool:
+    """Whether all that a verdict needs was measured."""
+    return set(DECIDING) <= set(bench.checks)
+
+
 def _verdicts(bench: _Bench) -> tuple[Verdict, ...]:
+    if not _decided(bench):
+        return ()
     p = bench.case.once("p-values", lambda: _p_values(bench))
     return tuple(verdict.decide(_evidence(bench, subject, p)) for subject in bench.case.subjects)
 

@@ -1,4 +1,4 @@
-"""The commands that list what there is, and the one that runs papers again."""
+"""The commands that list what there is, and those that run much: papers again, and plans."""
 
 from __future__ import annotations
 
@@ -8,14 +8,24 @@ from typing import Annotated
 import typer
 
 from unmask.audit import CHECKS
-from unmask.cli.options import FigureOption, JsonOption, MetricOption, examples, offered
+from unmask.cli.options import (
+    AddressOption,
+    BackendOption,
+    FigureOption,
+    JsonOption,
+    MetricOption,
+    examples,
+    offered,
+)
 from unmask.data import DATASETS
+from unmask.errors import InputError
 from unmask.methods import METHODS, MODELS
 from unmask.reproduce import PAPERS
 
 __all__ = ["more"]
 
 more = typer.Typer()
+ScaleOption = Annotated[str, typer.Option(metavar="default|paper", help="How much data; paper takes everything.")]
 
 
 @more.command(epilog=examples("unmask methods", "unmask methods --json"))
@@ -86,11 +96,11 @@ def reproduce(
     row: Annotated[list[str] | None, typer.Option(metavar="ROW", help="One row only; may be repeated.")] = None,
     metric: MetricOption = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few rows and epochs: minutes instead of hours.")] = False,
-    scale: Annotated[str, typer.Option(metavar="default|paper", help="How much data; paper takes everything.")] = (
-        "default"
-    ),
+    scale: ScaleOption = "default",
     seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds.", min=1)] = 1,
     jobs: Annotated[int, typer.Option(metavar="N", help="Rows measured side by side.", min=1)] = 2,
+    backend: BackendOption = "joblib",
+    address: AddressOption = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the tables as JSON.")] = None,
     results: Annotated[Path, typer.Option(metavar="FOLDER", help="Where what is measured is kept.")] = Path("results"),
     out: Annotated[
@@ -112,5 +122,55 @@ def reproduce(
     elif paper == "render":
         render_step(results, out, size, seeds)
     else:
-        request = Request(paper, table, dataset, tuple(row or ()), size, seeds, jobs, results, tuple(metric or ()))
+        rows, metrics = tuple(row or ()), tuple(metric or ())
+        request = Request(paper, table, dataset, rows, size, seeds, jobs, results, metrics, backend, address)
         reproduce_step(request, json, figure, out.parent)
+
+
+@more.command(
+    epilog=examples(
+        "unmask sweep --example > plan.toml",
+        "unmask sweep plan.toml --list",
+        "unmask sweep plan.toml --jobs 4 --out runs",
+        "unmask sweep plan.toml --backend ray --address 10.0.0.1:6379 --gpus 0.25",
+    )
+)
+def sweep(
+    plan: Annotated[Path | None, typer.Argument(metavar="PLAN", help="A file like the one of --example.")] = None,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where results are kept.")] = Path("sweep"),
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Tasks run side by side; as many as there are cores.", min=1)
+    ] = None,
+    backend: BackendOption = "joblib",
+    address: AddressOption = None,
+    gpus: Annotated[
+        float, typer.Option(metavar="PART", help="With Ray: the part of a GPU that each task gets, such as 0.25.")
+    ] = 0.0,
+    example: Annotated[bool, typer.Option("--example", help="Print a plan with comments, to start from.")] = False,
+    only_list: Annotated[bool, typer.Option("--list", help="Show the tasks and which are done; run none.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Run many audits: data sets x models x methods x seeds x checks, as a plan says.
+
+    Each task stands for itself: one that fails is tried again and then
+    listed, and the others go on. Tasks that are done are not done again:
+    after Ctrl-C, or with a longer plan, run the same command again. The
+    same plan gives the same numbers on one machine and on many.
+
+    Writes results.parquet, a line for each number, and tasks/, a file for
+    each task. Settings can be searched first, see [tune] in the example.
+    """
+    if example:
+        from unmask.sweep import example as text
+
+        typer.echo(text(), nl=False)
+        return
+    if plan is None:
+        raise InputError("say which plan: unmask sweep plan.toml; unmask sweep --example prints one to start from")
+    from unmask.cli.sweep import list_step, sweep_step
+    from unmask.sweep.engine import Workers
+
+    if only_list:
+        list_step(plan, out, json)
+    else:
+        sweep_step(plan, out, Workers(backend, jobs, address, gpus), json)

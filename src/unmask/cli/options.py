@@ -22,6 +22,8 @@ __all__ = [
     "STEADY",
     "TAKES",
     "TASKS",
+    "AddressOption",
+    "BackendOption",
     "BudgetOption",
     "ChecksOption",
     "DataOption",
@@ -264,6 +266,21 @@ ChecksOption = Annotated[
 ]
 ReportOption = Annotated[
     Path, typer.Option("--out", metavar="FOLDER", help="Where report.html and report.json are written.")
+]
+BackendOption = Annotated[
+    str,
+    typer.Option(
+        "--backend",
+        metavar="joblib|ray",
+        help="Who does the work: processes of this machine, or a Ray cluster (extra ray).",
+        autocompletion=offered(["joblib", "ray"]),
+    ),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--address", metavar="HOST:PORT", help="Of the Ray cluster; without it one is started on this machine."
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 TaskOption = Annotated[

@@ -10,6 +10,7 @@ from unmask.errors import InputError, unknown
 from unmask.reproduce import tables_of
 from unmask.reproduce.measuring import Trial
 from unmask.reproduce.tables import QUICK, SCALES, Scale, Table
+from unmask.sweep.engine import Workers
 
 __all__ = ["Request"]
 
@@ -20,7 +21,10 @@ QUICK_RATIONALES = ("random", "first-k", "last-k", "rnp", "a2r")
 
 @dataclass(frozen=True)
 class Request:
-    """`rows` and `metrics` empty mean all of them; `jobs` rows are measured side by side."""
+    """`rows` and `metrics` empty mean all of them; `jobs` rows are measured side by side.
+
+    With the backend "ray" they are measured on a cluster whose machines all see the folder.
+    """
 
     paper: str
     table: str | None = None
@@ -31,10 +35,17 @@ class Request:
     jobs: int = 2
     folder: Path = Path("results")
     metrics: tuple[str, ...] = ()
+    backend: str = "joblib"
+    address: str | None = None
 
     def __post_init__(self) -> None:
+        self.workers()
         if self.scale not in SCALES:
             raise unknown("scale", str(self.scale), SCALES)
+
+    def workers(self) -> Workers:
+        """Who measures; a mistake in it is refused."""
+        return Workers(self.backend, self.jobs, self.address)
 
     def tables(self) -> list[Table]:
         every = tables_of(self.paper)

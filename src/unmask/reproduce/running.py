@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,6 +26,8 @@ from unmask.reproduce.references import reference
 from unmask.reproduce.request import Request
 from unmask.reproduce.steadying import steadied
 from unmask.reproduce.tables import CONTROLS, Scale, Table
+from unmask.sweep import engine
+from unmask.sweep.engine import Failure, Job
 from unmask.writing import add_line
 
 __all__ = ["Request", "run", "seeds_apart", "stored", "tables_so_far", "warm_start"]
@@ -71,8 +70,8 @@ def run(request: Request, say: Callable[[str], None] = progress.say) -> dict[str
     say(f"{PAPERS[request.paper].title}: {len(trials)} rows, {len(missing)} to be measured")
     with progress.bar(f"reproducing {request.paper}", len(missing)) as step:
         for trial, result in _measured(missing, request):
-            if isinstance(result, Exception):
-                failed[trial.key] = f"{type(result).__name__}: {result}"
+            if isinstance(result, Failure):
+                failed[trial.key] = result.why
                 say(f"{trial.key} failed: {failed[trial.key]}")
             else:
                 add_line(_file(request.folder, trial), json.dumps({**result, "versions": _versions()}))
@@ -141,36 +140,23 @@ def _unique(trials: Iterable[Trial]) -> list[Trial]:
     return list(found.values())
 
 
-def _measured(trials: Sequence[Trial], request: Request) -> Iterator[tuple[Trial, dict[str, Any] | Exception]]:
+def _measured(trials: Sequence[Trial], request: Request) -> Iterator[tuple[Trial, dict[str, Any] | Failure]]:
     """Each trial with its result, or with what went wrong: one row that fails does not stop the others."""
-    cache = request.folder / ".models"
-    if request.jobs == 1 or len(trials) < 2:
-        for trial in trials:
-            yield trial, _tried(partial(_measure(trial), trial, cache))
-        return
-    explained = [t for t in trials if t.table.kind not in MEASURES]
-    for trial in {(t.table.dataset, t.table.removal, t.seed): t for t in explained}.values():
-        reference(trial.table, trial.seed, trial.scale, cache)  # once, before two ask for it
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # each worker one thread
-    with ProcessPoolExecutor(request.jobs, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(_measure(trial), trial, cache): trial for trial in trials}
-        try:
-            for finished in as_completed(waiting):
-                yield waiting[finished], _tried(finished.result)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    cache, workers = request.folder / ".models", request.workers()
+    if workers.backend == "ray":  # whose workers stand in folders of their own
+        cache = cache.absolute()
+    if workers.at_once > 1 and len(trials) > 1:
+        explained = [t for t in trials if t.table.kind not in MEASURES]
+        for trial in {(t.table.dataset, t.table.removal, t.seed): t for t in explained}.values():
+            reference(trial.table, trial.seed, trial.scale, cache)  # once, before two ask for it
+    by_key = {trial.key: trial for trial in trials}
+    jobs = [Job(key, partial(_measure(trial), trial, cache)) for key, trial in by_key.items()]
+    for outcome in engine.run(jobs, workers):
+        yield by_key[outcome.key], outcome.result
 
 
 def _measure(trial: Trial) -> Callable[[Trial, Path], dict[str, Any]]:
     return MEASURES.get(trial.table.kind, measure)
-
-
-def _tried(make: Callable[[], dict[str, Any]]) -> dict[str, Any] | Exception:
-    try:
-        return make()
-    except Exception as error:
-        return error
 
 
 def _judge(request: Request, trials: Sequence[Trial]) -> None:

@@ -1,0 +1,311 @@
+"""Auditing a model of 10^9 parameters on 10^7 rows, on paper: tasks timed here, their graph simulated for a cluster.
+
+Measured on this machine: how the time of a pass grows with the parameters, how many rows each check of a default audit
+asks the model about, what judges, bootstrap sums and an empty task cost, and whether the simulation of a graph says
+how long the engine takes for it. Assumed, since there is no such cluster here: what stands in ASSUMED.
+The page docs/scale.md tells what it comes to.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from common import Record
+from unmask import api
+from unmask.audit import suite
+from unmask.data import load
+from unmask.explainers.l2x import L2X
+from unmask.models import Wrapped
+from unmask.sweep.engine import Job, Workers, run
+from unmask.training import Recipe
+
+PARAMETERS, ROWS, TOKENS = 10**9, 10**7, 256
+EXPLANATIONS = 4  # three methods and one that somebody else made; the three controls come on top
+ASSUMED = {
+    "flop per second and GPU": 1e14,  # a third of what is printed on an accelerator of 2022 for 16-bit numbers
+    "bytes per second and machine": 1.25e9,  # 10 Gbit
+    "GPUs of a machine": 8,
+    "bytes per parameter": 2,
+    "bytes per row": 2 * TOKENS,  # numbers of tokens
+    "dollars per GPU hour": 2.0,
+    "seconds to load weights from a local disk": 20.0,
+    "judges of long texts, in judges of the table measured here": 60,
+}
+AGAIN = {  # checks that ask nothing since another one has asked it
+    "sufficiency": "fs-m",
+    "comprehensiveness": "fu-m",
+    "insertion": "aopc-sufficiency",
+    "deletion": "aopc-comprehensiveness",
+}
+JUDGED = ("encoding-gain", "encoding-share", "reading", "reading-nats", "eval-x", "mask-only", "approximator-gap")
+
+
+# --- measured ---------------------------------------------------------------------------------------------------------
+
+
+def passes() -> dict[str, Any]:
+    """Seconds for a row of 32 tokens through transformers of growing width, and the exponent in the parameters."""
+    found = []
+    for width in (128, 256, 512, 1024):
+        net = nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(width, 4, 4 * width, batch_first=True), 3, enable_nested_tensor=False
+        ).eval()
+        x = torch.randn(8, 32, width)
+        with torch.inference_mode():
+            seconds = fastest(lambda net=net, x=x: net(x), 7) / len(x)
+        count = sum(p.numel() for p in net.parameters())
+        found.append({"parameters": count, "seconds a row": seconds, "flop per second": 2 * count * 32 / seconds})
+    logs = [[torch.tensor(f[key]).log() for f in found] for key in ("parameters", "seconds a row")]
+    slope = torch.linalg.lstsq(torch.stack([torch.stack(logs[0]), torch.ones(4)], 1), torch.stack(logs[1])[:, None])
+    return {"sizes": found, "exponent": round(float(slope.solution[0]), 3)}
+
+
+def fastest(work: Callable[[], object], repeats: int) -> float:
+    """Seconds of a core, the fewest of some runs: others may work on this machine."""
+    times = []
+    for _ in range(repeats):
+        started = time.process_time()
+        work()
+        times.append(time.process_time() - started)
+    return min(times)
+
+
+def asked(n: int) -> dict[str, dict[str, float]]:
+    """For each check of a default audit of n rows: rows asked about and seconds of a core, explanation and controls."""
+    data = load("tumours", seed=0)
+    model, count = counting(api.train_model(data))
+    explainer = L2X(k=4, recipe=Recipe(epochs=3)).fit(model, data)
+    honest, rows, seconds = suite._timed, Counter[str](), Counter[str]()
+
+    def timed(case: Any, subject: Any, check: str) -> Any:
+        before, started = count[0], time.process_time()
+        found = honest(case, subject, check)
+        rows[check] += count[0] - before
+        seconds[check] += time.process_time() - started
+        return found
+
+    count[0] = 0
+    suite._timed = timed
+    try:
+        api.audit(model, data, {"l2x": explainer}, n=n)
+    finally:
+        suite._timed = honest
+    rows["before the checks"] = count[0] - sum(rows.values())
+    return {"rows": dict(rows), "seconds": {check: round(taken, 3) for check, taken in seconds.items()}}
+
+
+def counting(model: Wrapped) -> tuple[Wrapped, list[int]]:
+    """The same model, and how many rows it was asked about so far."""
+    call, count = model.call, [0]
+
+    def counted(rows: Any) -> Any:
+        count[0] += len(rows)
+        return call(rows)
+
+    return replace(model, call=counted), count
+
+
+def sums(rows: int = 20_000, resamples: int = 1000) -> float:
+    """Seconds a row for the sums of a Poisson bootstrap of 64 numbers."""
+    values, rng = torch.randn(rows, 64), torch.Generator().manual_seed(0)
+
+    def work() -> None:
+        for part in values.split(2000):
+            torch.poisson(torch.ones(resamples, len(part)), generator=rng) @ part
+
+    return fastest(work, 3) / rows
+
+
+# --- the engine against the simulation --------------------------------------------------------------------------------
+
+
+def nap(seconds: float) -> tuple[float, float]:
+    """A task that takes a known time without needing a core: when it began and ended."""
+    began = time.time()
+    time.sleep(seconds)
+    return began, time.time()
+
+
+def engine(backend: str, jobs: int = 4) -> dict[str, float]:
+    """40 tasks of 0.1 to 0.5 seconds on four workers: what the simulation says, and what it took once they stood."""
+    naps = [0.1 + 0.4 * (7 * i % 40) / 39 for i in range(40)]
+    started = time.time()
+    tasks = [Job(str(i), partial(nap, seconds)) for i, seconds in enumerate(naps)]
+    outcomes = {int(o.key): o.result for o in run(tasks, Workers(backend, jobs))}
+    stood = sorted(began for began, _ in outcomes.values())[jobs - 1]  # when every worker had its first task
+    took = max(end for _, end in outcomes.values()) - stood
+    planned = simulated([Task(seconds) for seconds in naps], jobs)
+    idle = jobs * took - sum(end - began for began, end in outcomes.values())
+    return {
+        "simulated seconds": round(planned, 3),
+        "seconds": round(took, 3),
+        "ratio": round(took / planned, 3),
+        "seconds to hire workers": round(stood - started, 2),
+        "seconds lost for a task": round(max(0.0, idle) / len(naps), 4),
+    }
+
+
+# --- the graph --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Task:
+    """So many seconds of a worker, once the tasks at these places in the list are done."""
+
+    seconds: float
+    after: tuple[int, ...] = ()
+    moved: float = 0.0  # bytes
+
+
+def simulated(
+    tasks: Sequence[Task], workers: int, *, start: float = 0.0, deaths: Sequence[tuple[float, int]] = ()
+) -> float:
+    """When the last task ends: whoever is free takes the next one that is ready; who dies loses what it was doing.
+
+    `start` is what every worker needs before its first task. `deaths`: when, and which worker; it is replaced.
+    """
+    waits = {i: len(task.after) for i, task in enumerate(tasks)}
+    follows: dict[int, list[int]] = {}
+    for i, task in enumerate(tasks):
+        for before in task.after:
+            follows.setdefault(before, []).append(i)
+    ready = [i for i, count in waits.items() if count == 0]
+    heapq.heapify(ready)
+    free, running, now, left = [(start, w) for w in range(workers)], list[tuple[float, int, int]](), 0.0, list(deaths)
+    while ready or running:
+        while ready and free:
+            since, worker = heapq.heappop(free)
+            i = heapq.heappop(ready)
+            heapq.heappush(running, (max(now, since) + tasks[i].seconds, i, worker))
+        if left and left[0][0] <= running[0][0]:
+            now, victim = left.pop(0)
+            for i in [i for _, i, worker in running if worker == victim]:
+                heapq.heappush(ready, i)
+            running = [entry for entry in running if entry[2] != victim]
+            heapq.heapify(running)
+            free = [entry for entry in free if entry[1] != victim] + [(now + start, victim)]
+            heapq.heapify(free)
+            continue
+        now, i, worker = heapq.heappop(running)
+        heapq.heappush(free, (now, worker))
+        for j in follows.get(i, ()):
+            waits[j] -= 1
+            if waits[j] == 0:
+                heapq.heappush(ready, j)
+    return now
+
+
+def graph(facts: dict[str, Any], rows: int, shard: int, sharing: bool) -> list[Task]:
+    """Fits and judges on a few thousand rows beside the shards of all rows; sums of each shard meet in the end.
+
+    `sharing`: all that is asked about a row is asked once, where the row is. Without it every check is a task of its
+    own: rows and explanations move to it, and it asks again what another check has asked.
+    """
+    row, network = facts["seconds a pass"], ASSUMED["bytes per second and machine"] / ASSUMED["GPUs of a machine"]
+    fits = [Task(facts["seconds a fit"]) for _ in range(EXPLANATIONS)]
+    judges = [Task(facts["seconds of judges"], (i,)) for i in range(EXPLANATIONS)]
+    tasks = [*fits, *judges]
+    calls = {"together": facts["passes a row"]} if sharing else facts["passes by check, each for itself"]
+    ready = tuple(range(EXPLANATIONS))
+    shards = []
+    for _ in range(-(-rows // shard)):
+        for count in calls.values():
+            moved = shard * (ASSUMED["bytes per row"] + (0 if sharing else facts["bytes of answers"]))
+            busy = shard * (count * row + facts["seconds of sums a row"] / len(calls)) + moved / network
+            tasks.append(Task(busy + facts["seconds lost for a task"], ready, moved))
+            shards.append(len(tasks) - 1)
+    tasks.append(Task(1.0, (*shards, *range(EXPLANATIONS, 2 * EXPLANATIONS))))
+    return tasks
+
+
+def projected(record: Record) -> dict[str, Any]:
+    """The measured facts brought to the large model and its machines."""
+    few, many = (record.entries[f"an audit of {n} rows"]["rows"] for n in (50, 100))
+    slopes = {check: (many[check] - few.get(check, 0)) / 50 for check in many}
+    scale = (EXPLANATIONS + 3) / (1 + 3)  # one explanation and the controls were measured
+    by_check = {check: scale * slope for check, slope in slopes.items() if slope > 0 and check != "before the checks"}
+    by_check["answers and explanations"] = 1 + EXPLANATIONS * 1.5
+    alone = {check: 1 + by_check.get(check, 0) for check in by_check}  # each asks for the answer to the whole row
+    alone |= {check: 1 + by_check[first] for check, first in AGAIN.items()}
+    constant = scale * sum(many[check] - 100 * slope for check, slope in slopes.items())
+    taken = record.entries["an audit of 100 rows"]["seconds"]
+    judges = sum(taken.get(check, 0.0) for check in JUDGED) / (1 + 3)
+    flop = 2 * PARAMETERS * TOKENS
+    a_pass = flop / ASSUMED["flop per second and GPU"]
+    return {
+        "passes by check": by_check,
+        "passes by check, each for itself": alone,
+        "passes a row": round(sum(by_check.values()), 1),
+        "rows asked about whatever n is": round(constant),
+        "seconds a pass": a_pass,
+        "seconds a pass on a core here": round(
+            flop / record.entries["a pass by size"]["sizes"][-1]["flop per second"], 2
+        ),
+        "seconds a fit": 20_000 * 6 * 3 * a_pass,  # 20,000 rows, six epochs; a step costs three passes
+        "seconds of judges": judges * ASSUMED["judges of long texts, in judges of the table measured here"]
+        + constant / (EXPLANATIONS + 3) * a_pass,
+        "seconds of sums a row": record.entries["bootstrap sums a row"] * len(many) * (EXPLANATIONS + 3) / 64,
+        "bytes of answers": 4 * 2 * (EXPLANATIONS + 3),
+        "seconds lost for a task": record.entries["engine ray"]["seconds lost for a task"],
+    }
+
+
+def planned(
+    facts: dict[str, Any], gpus: int, shard: int = 512, *, rows: int = ROWS, sharing: bool = True, deaths: int = 0
+) -> dict[str, float]:
+    """Hours, dollars and terabytes of one way to do it; `deaths` workers die, evenly over the time."""
+    tasks = graph(facts, rows, shard, sharing)
+    start = ASSUMED["seconds to load weights from a local disk"]
+    seconds = simulated(tasks, gpus, start=start)
+    if deaths:
+        who = torch.randint(gpus, (deaths,), generator=torch.Generator().manual_seed(0)).tolist()
+        times = [seconds * (i + 1) / (deaths + 1) for i in range(deaths)]
+        seconds = simulated(tasks, gpus, start=start, deaths=list(zip(times, who, strict=True)))
+    weights = -(-gpus // ASSUMED["GPUs of a machine"]) * PARAMETERS * ASSUMED["bytes per parameter"]
+    work = sum(task.seconds for task in tasks)
+    return {
+        "rows": rows,
+        "GPUs": gpus,
+        "rows a shard": shard,
+        "tasks": len(tasks),
+        "hours": round(seconds / 3600, 2),
+        "busy": round(work / gpus / seconds, 3),
+        "GPU hours": round(gpus * seconds / 3600),
+        "dollars": round(gpus * seconds / 3600 * ASSUMED["dollars per GPU hour"]),
+        "gigabytes moved": round((sum(task.moved for task in tasks) + weights) / 1e9, 1),
+        "deaths": deaths,
+    }
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    record = Record("scale")
+    record.entry("a pass by size", passes)
+    record.entry("bootstrap sums a row", sums)
+    for backend in ("joblib", "ray"):
+        record.entry(f"engine {backend}", partial(engine, backend))
+    for n in (50, 100):
+        record.entry(f"an audit of {n} rows", partial(asked, n))
+    facts = projected(record)
+    record.summary = {
+        "assumed": ASSUMED,
+        "facts": facts,
+        "by GPUs": [planned(facts, gpus) for gpus in (8, 64, 256, 1024)],
+        "by shard, 50 workers die": [planned(facts, 256, shard, deaths=50) for shard in (128, 512, 2048, 8192, 32768)],
+        "every check a task of its own": planned(facts, 256, sharing=False),
+        "ten thousand rows": planned(facts, 8, 256, rows=10_000),
+    }
+    record.save()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Jobs in processes of this machine, by the executor of joblib."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from unmask.sweep.engine import Failure, Handed, Job, attempt
+
+__all__ = ["in_processes"]
+
+
+def in_processes(most: int, handed: Handed, jobs: Sequence[Job], alone: bool) -> Iterator[tuple[str, Any]]:
+    """Each job tried once. Where a process dies, those under way failed; the others go on in new processes.
+
+    Tried `alone`, whoever ends its process is known.
+    """
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    queue, at_once = deque(jobs), 1 if alone else most
+    while queue:
+        pool = ProcessPoolExecutor(at_once, initializer=_calm)
+        try:
+            yield from _while_whole(pool, queue, at_once, handed)
+        finally:  # Ctrl-C, too: nobody is waited for
+            pool.shutdown(kill_workers=True)
+
+
+def _while_whole(pool: Any, queue: deque[Job], at_once: int, handed: Handed) -> Iterator[tuple[str, Any]]:
+    """Results until the queue is empty or a process has died; no more is handed out than is worked on at a time."""
+    running: dict[Future[Any], Job] = {}
+    whole = True
+    while running or (queue and whole):
+        while queue and whole and len(running) < at_once:
+            job = queue.popleft()
+            running[pool.submit(attempt, job.work, handed)] = job
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            error = future.exception()
+            whole = whole and not isinstance(error, BrokenProcessPool)
+            yield running.pop(future).key, future.result() if error is None else Failure(_why(error))
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, BrokenProcessPool):
+        return "its process died (killed, or out of memory), or that of one beside it"
+    return f"{type(error).__name__}: {error}"
+
+
+def _calm() -> None:
+    """Ctrl-C is for the process that gave the work; it ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

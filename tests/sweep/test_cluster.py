@@ -1,0 +1,101 @@
+"""A sweep on a Ray cluster of two workers, one of which is killed: all results are there, once, as on one machine."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from unmask.errors import InputError
+from unmask.sweep.cluster import _check_answers, _check_gpus
+from unmask.sweep.engine import Workers
+from unmask.sweep.plan import as_plan
+from unmask.sweep.running import TABLE, sweep
+
+TASKS = {
+    "datasets": ["xor:n=200", "orange:n=200"],
+    "methods": ["occlusion", "gradient", {"method": "l2x", "settings": {"recipe": {"epochs": 2}}}],
+    "seeds": 2,
+    "checks": ["fs-m,fu-m", "comprehensiveness"],
+    "k": 3,
+    "rows": 40,
+    "verdicts": False,
+}
+NOTICED = {"health_check_period_ms": 300, "health_check_failure_threshold": 2, "health_check_initial_delay_ms": 0}
+NODE = {"num_cpus": 1, "object_store_memory": 80_000_000}
+
+
+@pytest.fixture
+def cluster() -> Iterator[tuple[str, Any]]:
+    """The address of a cluster of two workers, a core each, and the second of them."""
+    pytest.importorskip("ray", reason="ray is not installed: pip install unmask[ray]")
+    from ray.cluster_utils import Cluster
+
+    head = {**NODE, "include_dashboard": False, "_system_config": NOTICED}
+    started = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        yield started.address, started.add_node(**NODE)
+    finally:
+        started.shutdown()
+
+
+def kill_at_work(node: Any, tasks: Path) -> None:
+    """Once a quarter of the results is there, the machine goes in the middle of a task."""
+    import psutil
+
+    raylet = psutil.Process(node.all_processes["raylet"][0].process.pid)
+    deadline = time.monotonic() + 300
+    while time.monotonic() < deadline:
+        workers = [p for p in raylet.children() if p.name().startswith("ray::attempt")]
+        if workers and tasks.is_dir() and len(os.listdir(tasks)) >= 6:
+            for process in (*workers, raylet):
+                process.kill()
+            return
+        time.sleep(0.02)
+
+
+def results(folder: Path) -> pd.DataFrame:
+    return pd.read_parquet(folder / TABLE).drop(columns="seconds")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+def test_24_tasks_survive_a_worker_and_equal_those_of_joblib(cluster: tuple[str, Any], tmp_path: Path) -> None:
+    address, node = cluster
+    plan = as_plan(TASKS)
+    killer = Thread(target=kill_at_work, args=(node, tmp_path / "ray" / "tasks"))
+    killer.start()
+    there = sweep(plan, tmp_path / "ray", Workers("ray", address=address, threads=1))
+    killer.join()
+    here = sweep(plan, tmp_path / "joblib", Workers(jobs=2, threads=1))
+    for done in (here, there):
+        assert (done["tasks"], done["done"], done["measured"], done["failed"]) == (24, 24, 24, [])
+    kept = [pd.read_json(path, typ="series") for path in (tmp_path / "ray" / "tasks").iterdir()]
+    assert (len(kept), len({result["key"] for result in kept})) == (24, 24)
+    assert max(result["tries"] for result in kept) == 2, "the worker was killed between two tasks"
+    frame = results(tmp_path / "ray")
+    assert frame["key"].nunique() == 24
+    assert not frame.duplicated(["key", "check", "at"]).any()
+    pd.testing.assert_frame_equal(frame, results(tmp_path / "joblib"))
+
+
+def test_an_address_where_nobody_answers_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match=r"no Ray cluster answers at 127.0.0.1:1: .*refused; start one with ray start"):
+        _check_answers("127.0.0.1:1")
+    for known in (None, "auto"):
+        _check_answers(known)
+
+
+def test_more_of_a_gpu_than_any_machine_has_is_refused() -> None:
+    nodes = [{"Alive": True, "Resources": {"GPU": 1.0}}, {"Alive": False, "Resources": {"GPU": 8.0}}]
+    ray = SimpleNamespace(nodes=lambda: nodes)
+    _check_gpus(ray, 0.25)
+    with pytest.raises(InputError, match=r"no machine of the cluster has 2 GPUs for a task \(the most is 1\)"):
+        _check_gpus(ray, 2)

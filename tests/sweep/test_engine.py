@@ -1,0 +1,99 @@
+"""Every job once, what fails once more, and nothing of the process is changed afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+
+from unmask.errors import InputError
+from unmask.sweep import engine
+from unmask.sweep.engine import Failure, Handed, Job, Outcome, Workers, attempt, run
+
+HERE = Workers(jobs=1)
+
+
+def failing(times: int, error: Exception) -> tuple[Callable[[], str], list[int]]:
+    """Work that fails so often before it succeeds, and a list of its calls."""
+    calls: list[int] = []
+
+    def work() -> str:
+        calls.append(len(calls))
+        if len(calls) <= times:
+            raise error
+        return "done"
+
+    return work, calls
+
+
+def test_every_job_has_one_outcome() -> None:
+    jobs = [Job(str(i), partial(pow, i, 2)) for i in range(5)]
+    assert list(run(jobs, HERE)) == [Outcome(str(i), i * i) for i in range(5)]
+    assert list(run([], HERE)) == []
+
+
+def test_what_fails_is_tried_once_more_when_the_others_are_done() -> None:
+    work, calls = failing(1, ValueError("no luck"))
+    outcomes = list(run([Job("a", work), Job("b", dict)], HERE))
+    assert outcomes == [Outcome("b", {}), Outcome("a", "done", tries=2)]
+    assert len(calls) == 2
+
+
+def test_what_fails_twice_is_reported_and_stops_nobody() -> None:
+    work, calls = failing(9, ValueError("no luck"))
+    outcomes = {o.key: o for o in run([Job("a", work), Job("b", dict)], HERE)}
+    assert outcomes["a"].result == Failure("ValueError: no luck")
+    assert (outcomes["a"].tries, len(calls), outcomes["b"].result) == (2, 2, {})
+
+
+def test_a_mistake_of_the_caller_is_not_tried_again() -> None:
+    work, calls = failing(9, InputError("k is too large"))
+    (outcome,) = run([Job("a", work)], HERE)
+    assert outcome.result == Failure("InputError: k is too large", final=True)
+    assert len(calls) == 1
+
+
+def test_ctrl_c_is_no_failure() -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(run([Job("a", stop)], HERE))
+
+
+def test_two_jobs_of_one_key_are_refused() -> None:
+    with pytest.raises(InputError, match="two jobs have the same key"):
+        list(run([Job("a", dict), Job("a", dict)], HERE))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"backend": "rai"}, "unknown backend 'rai'; did you mean 'ray'"),
+        ({"jobs": 0}, "at least 1, got 0"),
+        ({"backend": "ray", "gpus": 1.5}, "a part of one GPU, such as 0.25, or a whole number, got 1.5"),
+        ({"backend": "ray", "gpus": -1}, "got -1"),
+        ({"address": "here:1"}, "address is for the backend ray"),
+        ({"gpus": 0.5}, "gpus is for the backend ray"),
+    ],
+)
+def test_workers_that_cannot_be_are_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        Workers(**settings)
+
+
+def test_threads_are_set_for_the_work_alone() -> None:
+    before = torch.get_num_threads()
+    assert attempt(torch.get_num_threads, Handed(before + 1, apart=False)) == before + 1
+    assert torch.get_num_threads() == before
+
+
+def test_a_worker_knows_where_data_are_and_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNMASK_PROGRESS", "1")
+    monkeypatch.setenv("UNMASK_DATA", "here")
+    told = Handed(None, (("UNMASK_DATA", "/data"),))
+    found = attempt(lambda: [engine.os.environ[name] for name in ("UNMASK_PROGRESS", "UNMASK_DATA")], told)
+    assert found == ["0", "/data"]

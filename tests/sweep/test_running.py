@@ -1,0 +1,148 @@
+"""What is done is not done again, what fails is listed, and the table holds every number once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from unmask.errors import InputError
+from unmask.sweep import running
+from unmask.sweep.cell import Cell, Place
+from unmask.sweep.engine import Workers
+from unmask.sweep.plan import Plan, as_plan
+from unmask.sweep.running import TABLE, listed, sweep
+
+HERE = Workers(jobs=1)
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[Cell]:
+    """Nothing is trained: the value of a task is a formula of it; what was asked for is listed."""
+    asked: list[Cell] = []
+
+    def measure(cell: Cell, place: Place) -> dict[str, Any]:
+        asked.append(cell)
+        value = cell.source.seed + cell.settings.get("tau", 0.5)
+        rows = [{"explanation": cell.name, "check": check, "value": value, "better": "higher"} for check in cell.checks]
+        return {"label": cell.label, "rows": rows, "verdict": "trust" if cell.verdicts else None}
+
+    monkeypatch.setattr(running, "measure", measure)
+    return asked
+
+
+def plan(**changed: Any) -> Plan:
+    given = {"datasets": ["xor"], "methods": ["l2x", "occlusion"], "k": 2, "seeds": 2, "checks": ["fs-m", "fu-m"]}
+    return as_plan({**given, **changed})
+
+
+def test_tasks_that_are_done_are_not_done_again(tmp_path: Path, measured: list[Cell]) -> None:
+    first = sweep(plan(), tmp_path, HERE)
+    assert (first["tasks"], first["done"], first["measured"], len(measured)) == (8, 8, 8, 8)
+    again = sweep(plan(), tmp_path, HERE)
+    assert (again["done"], again["measured"], len(measured)) == (8, 0, 8)
+    assert again["summary"] == first["summary"]
+    assert sweep(plan(seeds=3), tmp_path, HERE)["measured"] == 4
+    json.dumps(first)
+
+
+def test_the_table_holds_each_number_once_in_the_order_of_the_plan(tmp_path: Path, measured: list[Cell]) -> None:
+    sweep(plan(), tmp_path / "a", HERE)
+    frame = pd.read_parquet(tmp_path / "a" / TABLE)
+    assert len(frame) == 8
+    assert not frame.duplicated(["key", "check", "at"]).any()
+    assert frame.groupby("seed")["value"].mean().tolist() == [0.5, 1.5]
+    sweep(plan(seeds=[1]), tmp_path / "b", HERE)
+    sweep(plan(), tmp_path / "b", HERE)  # done in another order
+    assert pd.read_parquet(tmp_path / "b" / TABLE).equals(frame)
+
+
+def test_what_is_cut_short_goes_on(tmp_path: Path, measured: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
+    working = running.measure
+
+    def cut(cell: Cell, place: Place) -> dict[str, Any]:
+        if len(measured) == 3:
+            raise KeyboardInterrupt
+        return working(cell, place)
+
+    monkeypatch.setattr(running, "measure", cut)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(plan(), tmp_path, HERE)
+    assert len(pd.read_parquet(tmp_path / TABLE)) == 3
+    monkeypatch.setattr(running, "measure", working)
+    assert sweep(plan(), tmp_path, HERE)["measured"] == 5
+
+
+def test_a_result_that_cannot_be_read_is_measured_again(tmp_path: Path, measured: list[Cell]) -> None:
+    sweep(plan(), tmp_path, HERE)
+    next((tmp_path / "tasks").iterdir()).write_text('{"rows": [')
+    assert sweep(plan(), tmp_path, HERE)["measured"] == 1
+
+
+def test_what_fails_is_tried_again_and_listed(
+    tmp_path: Path, measured: list[Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    working, tries = running.measure, list[str]()
+
+    def broken(cell: Cell, place: Place) -> dict[str, Any]:
+        if cell.name == "occlusion" and cell.source.seed == 1:
+            tries.append(cell.label)
+            raise ValueError("no luck")
+        return working(cell, place)
+
+    monkeypatch.setattr(running, "measure", broken)
+    said: list[str] = []
+    result = sweep(plan(checks=["fs-m"]), tmp_path, HERE, say=said.append)
+    label = "xor reference occlusion seed=1 fs-m"
+    assert tries == [label, label]
+    assert result["failed"] == [{"task": label, "why": "ValueError: no luck"}]
+    assert (result["tasks"], result["done"]) == (4, 3)
+    assert f"failed: {label}: ValueError: no luck" in said
+    monkeypatch.setattr(running, "measure", working)
+    assert sweep(plan(checks=["fs-m"]), tmp_path, HERE)["failed"] == []
+
+
+def test_tasks_are_listed_with_what_is_done(tmp_path: Path, measured: list[Cell]) -> None:
+    sweep(plan(seeds=1), tmp_path, HERE)
+    states = [row["state"] for row in listed(plan(), tmp_path)]
+    assert (states.count("done"), states.count("to do")) == (4, 4)
+    tuned = listed(plan(tune={"trials": 2}), tmp_path)
+    assert {row["state"] for row in tuned if "l2x" in row["task"]} == {"searched first"}
+
+
+def test_settings_are_searched_first_once_for_all_groups_of_checks(tmp_path: Path, measured: list[Cell]) -> None:
+    pytest.importorskip("optuna", reason="optuna is not installed: pip install unmask[tune]")
+    searching = plan(tune={"trials": 5, "at_once": 2})
+    result = sweep(searching, tmp_path, HERE)
+    trials = [cell for cell in measured if cell.split == "validation"]
+    assert {cell.method for cell in trials} == {"l2x"}
+    assert len(trials) == 5 * 2  # of each seed
+    best = {seed: max(c.settings["tau"] for c in trials if c.source.seed == seed) for seed in (0, 1)}
+    frame = pd.read_parquet(tmp_path / TABLE)
+    learned = frame[frame["method"] == "l2x"]
+    assert set(learned["split"]) == {"test"}
+    assert {(s, json.loads(t)["tau"]) for s, t in zip(learned["seed"], learned["settings"], strict=True)} == set(
+        best.items()
+    )
+    assert [found["settings"]["tau"] for found in result["tuned"]] == list(best.values())
+    before = len(measured)
+    assert sweep(searching, tmp_path, HERE)["tuned"] == result["tuned"]
+    assert len(measured) == before
+
+
+def test_a_method_may_keep_its_settings(tmp_path: Path, measured: list[Cell]) -> None:
+    pytest.importorskip("optuna", reason="optuna is not installed: pip install unmask[tune]")
+    sweep(plan(methods=[{"method": "l2x", "tune": False}], tune={"trials": 2}), tmp_path, HERE)
+    assert {cell.split for cell in measured} == {"test"}
+
+
+def test_without_pyarrow_nothing_is_begun(
+    tmp_path: Path, measured: list[Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"needs the package pyarrow; run pip install \"unmask\[parquet\]\""):
+        sweep(plan(), tmp_path, HERE)
+    assert measured == []
