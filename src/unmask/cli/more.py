@@ -132,7 +132,7 @@ def reproduce(
         "unmask sweep --example > plan.toml",
         "unmask sweep plan.toml --list",
         "unmask sweep plan.toml --jobs 4 --out runs",
-        "unmask sweep plan.toml --backend ray --address 10.0.0.1:6379 --gpus 0.25",
+        "unmask sweep plan.toml --backend ray --address head:6379 --gpus 0.25",
     )
 )
 def sweep(
