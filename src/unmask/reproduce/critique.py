@@ -91,7 +91,8 @@ def _ignored() -> list[Table]:
     bars = _each(rows, {"survives": SURVIVES})
     claim = "A map can ignore the model: it stays when all weights are drawn anew."
     note = (
-        "Survives is 0 for what random masks share and 100 for the very same mask; correlation is that of |scores|. "
+        "Survives is 0 for what random masks share and 100 for the very same mask; correlation is that of |scores|, "
+        "high for whatever is multiplied by an input that is mostly 0. "
         "Outstanding, the units farthest from their mean, never asks the model: it shows what ignoring looks like."
     )
     sets = (("digits", 8), ("mnist-3-8", 25))
@@ -143,7 +144,7 @@ def _moved() -> list[Table]:
     return [
         *(_table("fragile", n, k, "fragility", attacked, first, note) for n, k in (("digits", 8), ("mnist-3-8", 25))),
         _table("moved-saliency", "digits", 8, metrics, trained, second, told),
-        _table("moved-saliency", "tumours", 6, metrics, trained, second, told),
+        _table("moved-saliency", "compas", 3, metrics, trained, second, told),
     ]
 
 

@@ -15,17 +15,17 @@ from unmask.models import Wrapped
 from unmask.reproduce.claims.ground import Found, Ground
 from unmask.types import Dataset
 
-__all__ = ["FOOLED", "fragile", "moved_saliency"]
+__all__ = ["fragile", "moved_saliency"]
 
 POOL = 40  # rows that an audit sets aside for judges, of whom there are none here
-FOOLED = Fooling.recipe
+STEPS = 320  # of the training that moves a map
 
 
 def fragile(at: Ground, row: str) -> Found:
     """Saliency is fragile: a change nobody sees, the answer stays, and other units are kept. Ghorbani et al. 2019."""
     data = replace(at.data, test=array_split(at.x, at.y, at.data.layout))
     settings = Settings(at.k, n=len(at.x), removal=at.removal, seed=at.seed, pool=POOL)
-    case = assemble(at.model, data, {row: at.make(row)}, settings)
+    case = assemble(at.model, data, {row: at.make(row).fit(at.model, data)}, settings)
     return {"fragility": 100 * fragility(case, case.subjects[0]).values}
 
 
@@ -36,17 +36,18 @@ def moved_saliency(at: Ground, row: str) -> Found:
     `moved` by how much less it is. `accuracy-lost` is that of the fooled model against the first, on the same rows.
     """
     method, _, form = row.rpartition("+")
-    liar, honest = _trained_on(at, form, Fooling.lam), _trained_on(at, form, 0.0)
+    liar, honest = (_trained_on(at, form, lam) for lam in (None, 0.0))
     own = at.ask(at.make(method))
     overlap, control = (100 * shared(own.kept, at.ask(at.make(method), model).kept) for model in (liar, honest))
     lost = at.once(("lost", form), lambda: _right(at.model, at.data) - _right(liar, at.data))
     return {"overlap": overlap, "control": control, "moved": control - overlap, "accuracy-lost": 100 * lost}
 
 
-def _trained_on(at: Ground, form: str, lam: float) -> Wrapped:
-    recipe = replace(FOOLED, seed=at.seed)
+def _trained_on(at: Ground, form: str, lam: float | None) -> Wrapped:
+    recipe = replace(Fooling.recipe, seed=at.seed)
+    recipe = replace(recipe, epochs=-(-STEPS // recipe.steps(len(at.data.train))))
     how = Fooling(at.k, form, lam=lam, recipe=recipe)  # type: ignore[arg-type]
-    return at.once(("trained on", form if lam else "", lam), lambda: fooled(at.model, at.data, how))
+    return at.once(("trained on", form if lam is None else "control"), lambda: fooled(at.model, at.data, how))
 
 
 def _right(model: Wrapped, data: Dataset) -> Tensor:
