@@ -12,72 +12,23 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from common import Record, rounded
-from unmask import api, seeds
-from unmask.attention.deceiving import Deceptive
+from unmask import api
 from unmask.audit import attention
 from unmask.audit.statistics import Bootstrap
 from unmask.audit.subjects import Settings, assemble
 from unmask.audit.verdict import HIDES
-from unmask.data import load
-from unmask.data.planting import decided
-from unmask.data.splits import words_split
 from unmask.masking import subsets
-from unmask.models import Wrapped, bind, wrap
-from unmask.models.attending import attentive, looked
-from unmask.nets import read
-from unmask.nets.attention import attention_net
-from unmask.training import Recipe, fit_classifier
-from unmask.types import Dataset, Explanation, Inputs, Split
+from unmask.models import Wrapped
+from unmask.reproduce.claims.deceived import HONEST, attending, deceive, marks, pronouns, sentences, weights
+from unmask.types import Dataset, Explanation, Inputs
 
-HIDDEN = ("he", "she")
 K, ROWS, POOL = 3, 100, 200
 DEVELOPMENT, REPORT = range(100, 104), range(10)
 ENCODERS = ("bilstm", "rnn", "pooling")
-HONEST = Recipe(epochs=6, batch=32, rate=2e-3)
 LONG = replace(HONEST, epochs=15)  # attention grows sharper, and stands beside the words it is about more often
-
-
-def pronouns(seed: int) -> Dataset:
-    """First sentences of reviews with a word that decides the class."""
-    return decided(sentences(seed), {"negative": "he", "positive": "she"}, seed=seed)
-
-
-def sentences(seed: int) -> Dataset:
-    """The first sentences of reviews with their own sentiment: nothing is planted."""
-    data = load("reviews", seed=seed, n=1000, aspect="appearance")
-    parts = {part: _first(data[part]) for part in ("train", "validation", "test")}
-    return replace(data, **parts)
-
-
-def _first(split: Split) -> Split:
-    owners = split.sentence_of
-    assert owners is not None
-    rows = zip(split.x, owners.tolist(), strict=True)
-    return words_split([[word for word, owner in zip(x, own, strict=False) if owner == 0] for x, own in rows], split.y)
-
-
-def trained(data: Dataset, encoder: str, recipe: Recipe) -> Wrapped:
-    reader = read(data)
-    net = attention_net(reader, len(data.classes), encoder, hidden=64, seed=seeds.derive(recipe.seed, "model"))
-    train, held = ((reader.prepare(split.x), split.y) for split in (data.train, data.validation))
-    fit_classifier(net, train, held, recipe)
-    return bind(wrap(net), data)
-
-
-def deceived(model: Wrapped, data: Dataset, seed: int) -> Wrapped:
-    fitted = Deceptive(words=HIDDEN, k=K, recipe=replace(Deceptive.recipe, seed=seed)).fit(model, data)
-    copy: Wrapped = fitted.model_
-    return copy
-
-
-def weights(model: Wrapped, x: Inputs) -> Tensor:
-    ids = model.feed(x)
-    assert model.module is not None
-    return looked(attentive(model.module, ids[:4]), ids)[1]
 
 
 @dataclass
@@ -104,8 +55,8 @@ class OwnAttention:
 def learned(model: Wrapped, data: Dataset) -> dict[str, Any]:
     """Test accuracy and, where the two words stand in the rows, the attention on them."""
     x, y = data.test.x, data.test.y
-    marks = torch.tensor([[w in HIDDEN for w in row] + [False] * (data.test.valid.shape[1] - len(row)) for row in x])
-    mass = float((weights(model, x) * marks).sum(1)[marks.any(1)].mean())
+    marked = marks(x)
+    mass = float((weights(model, x) * marked).sum(1)[marked.any(1)].mean())
     return {"accuracy": rounded(float((model(x).argmax(1) == y).float().mean())), "mass": rounded(mass, 6)}
 
 
@@ -135,8 +86,8 @@ def develop(record: Record, seed: int) -> None:
     def make(encoder: str, how: str) -> tuple[Wrapped, Dataset]:
         data = tasks["sentences" if how == "honest, sentences" else "pronouns"]
         recipe = LONG if how == "honest, sentences" else HONEST
-        model = trained(data, encoder, replace(recipe, seed=seed))
-        return (deceived(model, data, seed) if how == "deceived" else model), data
+        model = attending(data, encoder, replace(recipe, seed=seed))
+        return (deceive(model, data, seed) if how == "deceived" else model), data
 
     for encoder in ENCODERS:
         for how in ("honest", "honest, sentences", "deceived"):
@@ -162,13 +113,13 @@ def report(record: Record, seed: int) -> None:
     """Whole audits of an honest model and its deceived copy; of other honest models the deciding check."""
     data, plain = pronouns(seed), sentences(seed)
     recipe = replace(HONEST, seed=seed)
-    honest = trained(data, "bilstm", recipe)
+    honest = attending(data, "bilstm", recipe)
     record.entry(f"honest:{seed}", lambda: audited(honest, data, seed))
-    record.entry(f"deceived:{seed}", lambda: audited(deceived(honest, data, seed), data, seed))
-    record.entry(f"honest, pooling:{seed}", lambda: flow(trained(data, "pooling", recipe), data, seed))
+    record.entry(f"deceived:{seed}", lambda: audited(deceive(honest, data, seed), data, seed))
+    record.entry(f"honest, pooling:{seed}", lambda: flow(attending(data, "pooling", recipe), data, seed))
     for encoder in ("bilstm", "pooling"):
         key = f"honest, sentences, {encoder}:{seed}"
-        record.entry(key, lambda e=encoder: flow(trained(plain, e, recipe), plain, seed))
+        record.entry(key, lambda e=encoder: flow(attending(plain, e, recipe), plain, seed))
 
 
 def main() -> None:

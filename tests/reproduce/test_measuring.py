@@ -12,7 +12,7 @@ from unmask.audit import fresh, smuggling
 from unmask.methods import make
 from unmask.models import shown
 from unmask.reproduce import measuring
-from unmask.reproduce.measuring import Trial, audited, kept_in, measure
+from unmask.reproduce.measuring import Trial, audited, interval, kept_in, measure
 from unmask.reproduce.references import reference
 from unmask.reproduce.tables import Table
 from unmask.training import Recipe
@@ -86,3 +86,9 @@ def test_all_rows_are_read_in_one_audit(cache: Path, monkeypatch: pytest.MonkeyP
     found = audited(DIGITS, ["random", "gradient-x-input"], 0, "default", cache)
     assert set(found) == {"random", "gradient-x-input"}
     assert found["gradient-x-input"]["reading"][0] > found["random"]["reading"][0]
+
+
+def test_an_interval_is_in_the_unit_of_the_values() -> None:
+    value, low, high = interval(torch.tensor([1.0, 2.0, 3.0, torch.nan]), 0)
+    assert value == 2
+    assert 1 <= low < value < high <= 3

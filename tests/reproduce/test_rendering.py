@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unmask.reproduce.rendering import as_markdown, grid
+from unmask.reproduce.rendering import as_markdown, claim_of, grid
 
 
 def line(row: str, metric: str, here: float | None, paper: float | None) -> dict[str, Any]:
@@ -47,3 +47,32 @@ def test_the_page_holds_everything() -> None:
     for text in ("# Results", "## A paper", "Table 9 is private.", "mind the gap", "### Table 3, imdb (default scale)"):
         assert text in page
     assert "| meed | 98.0 (97.0–99.0) | 97.5 | 51.0 (50.0–52.0) |" in page
+
+
+def claimed(row: str, metric: str, reading: str | None, bar: list[Any] | None) -> dict[str, Any]:
+    return {**line(row, metric, 40.0, None), "claim": "Maps move.", "bar": bar, "reading": reading}
+
+
+def test_a_claim_is_read_from_all_that_it_predicts() -> None:
+    rows = [
+        claimed("a", "moved", "holds", ["above", 10]),
+        claimed("a", "lost", "holds", ["below", 2.5]),
+        claimed("b", "moved", "holds", ["above", 10]),
+        claimed("b", "lost", "open", ["below", 2.5]),
+        claimed("c", "moved", "open", ["above", 10]),
+        claimed("c", "lost", "does not", ["below", 2.5]),
+        claimed("d", "moved", None, None),
+    ]
+    result = {**RESULT, "controls": [], "rows": rows}
+    [(title, head, body)] = grid(result)
+    assert head == ["row", "moved", "lost", "the claim"]
+    assert [row[-1] for row in body] == ["holds", "open", "does not", ""]
+    assert claim_of(result, title) == ["Maps move. It predicts moved above 10, lost below 2.5."]
+    assert "**Maps move. It predicts" in as_markdown([result])
+    assert claim_of(RESULT, "Table 3, imdb") == []
+
+
+def test_rows_that_are_held_to_other_things_are_named() -> None:
+    rows = [claimed("a", "moved", "holds", ["above", 10]), claimed("b", "moved", "holds", ["below", 1])]
+    told = claim_of({**RESULT, "controls": [], "rows": rows}, "Table 3, imdb")
+    assert told == ["Maps move. It predicts a: moved above 10; b: moved below 1."]

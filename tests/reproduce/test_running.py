@@ -280,3 +280,26 @@ def test_directions_of_metrics_that_are_no_checks() -> None:
         "lower",
         "none",
     ]
+
+
+def test_lines_of_a_claim_say_whether_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reading is that of the interval: over test rows with one seed, over seeds with several."""
+
+    def criticized(trial: Trial, cache: Path) -> dict[str, Any]:
+        value = 80.0 + 15 * trial.seed
+        values = {"overlap": [value, value - 1, value + 1], "drop": [5.0, 1.0, 9.0], "correlation": None}
+        return {"key": trial.key, "values": values, "n": 9}
+
+    monkeypatch.setitem(running.MEASURES, "critique", criticized)
+    request = Request("critique", "lime-kernel", rows=("width=3",), folder=tmp_path, jobs=1)
+    found = {line["metric"]: line for line in run(request)["rows"]}
+    assert set(found["overlap"]) >= {*CONTRACT, "claim", "bar", "reading"}
+    assert (found["overlap"]["bar"], found["overlap"]["reading"]) == (["below", 90.0], "holds")
+    assert (found["drop"]["bar"], found["drop"]["reading"]) == (["above", 0.0], "holds")
+    assert (found["correlation"]["bar"], found["correlation"]["here"]) == (None, None)
+    two = run(Request("critique", "lime-kernel", rows=("width=3",), folder=tmp_path, jobs=1, seeds=2))["rows"]
+    assert {line["metric"]: line["reading"] for line in two} == {
+        "overlap": "open",
+        "drop": "holds",
+        "correlation": None,
+    }

@@ -7,7 +7,7 @@ import pytest
 from unmask.methods import METHODS, make
 from unmask.reproduce import PAPERS, tables_of
 from unmask.reproduce.choices import RATIONALES
-from unmask.reproduce.tables import ATTENDING, CONTROLS, FORMS, QUICK, SCALES, STEADYING, Table, made, named
+from unmask.reproduce.tables import ATTENDING, CONTROLS, FORMS, QUICK, SCALES, STEADYING, Bar, Table, made, named
 
 WORDS = Table("t", "imdb", "words", 10, "pad", ("fs-m",), ("meed",))
 PIXELS = Table("t", "mnist-3-8", "image", 25, "zero", ("fs-m",), ("meed",))
@@ -23,6 +23,8 @@ def test_a_table_is_made_of_known_rows(paper: str, table: Table) -> None:
     elif table.kind == "steady":
         assert {row.partition("/")[0] for row in table.rows} <= set(STEADYING)
         assert {row.partition("/")[2] for row in table.rows} - {"transformer"} == {"rnn", "bilstm"}
+    elif table.kind == "critique":
+        assert table.rows == tuple(table.bars)
     else:
         assert set(table.rows) <= ({*RATIONALES, *CONTROLS} if table.kind == "rationale" else set(FORMS))
     assert len(set(table.rows)) == len(table.rows)
@@ -73,3 +75,18 @@ def test_two_names_for_one_thing_are_measured_once() -> None:
         same = {row: named(row, kind) for row in FORMS if named(row, kind) != row}
         assert same == ({"meed-without-prior": "meed"} if kind == "words" else {})
     assert named("vanilla/rnn", "steady") == "vanilla/rnn"
+
+
+@pytest.mark.parametrize(
+    ("bar", "ends", "said"),
+    [
+        (Bar("above", 50), (51, 60), "holds"),
+        (Bar("above", 50), (40, 49), "does not"),
+        (Bar("above", 50), (40, 60), "open"),
+        (Bar("below", 90), (80, 89), "holds"),
+        (Bar("below", 90), (91, 100), "does not"),
+        (Bar("below", 90), (90, 90), "open"),
+    ],
+)
+def test_a_claim_is_read_from_the_whole_interval(bar: Bar, ends: tuple[float, float], said: str) -> None:
+    assert bar.reading(*ends) == said

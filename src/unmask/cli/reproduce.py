@@ -14,7 +14,7 @@ from unmask import progress
 from unmask.errors import UnmaskError
 from unmask.reproduce import PAPERS, tables_of
 from unmask.reproduce.figures import FIGURES, drawn, narrowed
-from unmask.reproduce.rendering import as_markdown, grid
+from unmask.reproduce.rendering import as_markdown, claim_of, grid
 from unmask.reproduce.running import Request, run, tables_so_far
 from unmask.writing import write_text
 
@@ -78,6 +78,7 @@ def _print(result: Mapping[str, Any]) -> None:
     console = Console(highlight=False)
     console.print(f"[bold]{result['title']}[/bold], {result['scale']} scale; per cent, ours with a 95% interval")
     for title, head, body in grid(result):
+        claim = claim_of(result, title)
         for first, columns in enumerate(_folds(head, body, console.width)):
             table = Table(title=None if first else title, title_justify="left", box=None, padding=(0, 1, 0, 0))
             for column in columns:
@@ -85,6 +86,8 @@ def _print(result: Mapping[str, Any]) -> None:
             for row in body:
                 table.add_row(*(row[column] for column in columns))
             console.print(table)
+        for text in claim:
+            console.print(f"{text}\n")
     if result["absent"]:
         console.print(result["absent"])
 

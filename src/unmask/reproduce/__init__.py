@@ -29,6 +29,11 @@ PAPERS: dict[str, Paper] = {
         "Understanding Interlocking Dynamics of Cooperative Rationalization (Yu et al. 2021)",
         "Beer reviews are withdrawn: Tables 2 and 3 are made on generated reviews.",
     ),
+    "critique": Paper(
+        "critique:TABLES",
+        "'Interpretable' Machine Learning, a lecture (Lipton & Chai): its claims as experiments",
+        "The lecture gives no figures of its own.",
+    ),
     "meed": Paper(
         "meed:TABLES",
         "Adversarial Infidelity Learning for Model Interpretation (Liang et al. 2020)",

@@ -23,11 +23,22 @@ from unmask.methods import make
 from unmask.models import Wrapped, shown
 from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE
 from unmask.reproduce.references import RECIPES, SIZES, reference
-from unmask.reproduce.tables import CONTROLS, REVIEWS, STEADY_ROWS, VANILLA, Scale, Table, made, named
+from unmask.reproduce.tables import (
+    CLAIM_RECIPE,
+    CLAIM_ROWS,
+    CONTROLS,
+    REVIEWS,
+    STEADY_ROWS,
+    VANILLA,
+    Scale,
+    Table,
+    made,
+    named,
+)
 from unmask.task import seeded
 from unmask.types import Dataset, Explanation, Split
 
-__all__ = ["COSTLY", "Trial", "audited", "kept_in", "measure", "percent", "some"]
+__all__ = ["COSTLY", "Trial", "audited", "interval", "kept_in", "measure", "percent", "some"]
 
 SLOW = ("lime", "kernel-shap", "infd", "smoothgrad", "occlusion")  # ask the model about each row many times
 SLOW_ROWS = 200  # test rows for those
@@ -54,6 +65,7 @@ class Trial:
             "attention": (REVIEWS,),
             "steady": (STEADY_ROWS, VANILLA),
             "rationale": (REVIEW_ROWS, MOVIE_ROWS, SHARE, LAST),
+            "critique": (CLAIM_ROWS, CLAIM_RECIPE),
         }
         rest = others.get(t.kind, rest)
         made_of = (made(self.row, t, self.scale, 0), *rest)
@@ -163,6 +175,11 @@ def some(split: Split, n: int, seed: int, what: str) -> Split:
 
 def _same(answer: Tensor, target: Tensor) -> Tensor:
     return (answer.argmax(1) == target).float()
+
+
+def interval(values: Tensor, seed: int) -> list[float]:
+    """Mean of one value for each row with its interval, in the unit of the values."""
+    return [float(f"{v:.6g}") for v in Bootstrap(len(values), seed).interval(values)]
 
 
 def percent(values: Tensor, seed: int) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["as_markdown", "grid"]
+__all__ = ["as_markdown", "claim_of", "grid"]
 
 Line = Mapping[str, Any]
 
@@ -16,11 +16,13 @@ def grid(result: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]
     for name, dataset in dict.fromkeys((line["table"], line["dataset"]) for line in _every(result)):
         lines = _folded([x for x in _every(result) if (x["table"], x["dataset"]) == (name, dataset)])
         metrics = list(dict.fromkeys(x["metric"] for x in lines))
-        head = ["row", *(cell for m in metrics for cell in _heads(m, lines))]
+        claims = any(x.get("claim") for x in lines)
+        head = ["row", *(cell for m in metrics for cell in _heads(m, lines)), *(["the claim"] if claims else [])]
         body = []
         for row in dict.fromkeys(x["row"] for x in lines):
             found = {x["metric"]: x for x in lines if x["row"] == row}
-            body.append([row, *(cell for m in metrics for cell in _cells(m, found.get(m), lines))])
+            told = [_reading(list(found.values()))] if claims else []
+            body.append([row, *(cell for m in metrics for cell in _cells(m, found.get(m), lines)), *told])
         tables.append((f"Table {name}, {dataset}", head, body))
     return tables
 
@@ -42,8 +44,22 @@ def as_markdown(results: Sequence[Mapping[str, Any]], pictures: Sequence[str] = 
             parts.append(result["absent"])
         for title, head, body in grid(result):
             notes = {x["note"] for x in _every(result) if x["note"] and title == f"Table {x['table']}, {x['dataset']}"}
-            parts += [f"### {title} ({result['scale']} scale)", *sorted(notes), _markdown(head, body)]
+            claim = [f"**{text}**" for text in claim_of(result, title)]
+            parts += [f"### {title} ({result['scale']} scale)", *claim, *sorted(notes), _markdown(head, body)]
     return "\n\n".join(parts) + "\n"
+
+
+def claim_of(result: Mapping[str, Any], title: str) -> list[str]:
+    """What a table stands for, with what its rows are held to; nothing where it makes no claim."""
+    lines = [x for x in _every(result) if x.get("claim") and title == f"Table {x['table']}, {x['dataset']}"]
+    held: dict[str, str] = {}  # row -> what it is held to
+    for x in lines:
+        if x["bar"]:
+            told = f"{x['metric']} {x['bar'][0]} {x['bar'][1]:g}"
+            held[x["row"]] = f"{held[x['row']]}, {told}" if x["row"] in held else told
+    groups = {told: ", ".join(row for row in held if held[row] == told) for told in held.values()}
+    parts = [told if len(groups) == 1 else f"{rows}: {told}" for told, rows in groups.items()]
+    return [f"{lines[0]['claim']} It predicts {'; '.join(parts)}."] if lines else []
 
 
 def _folded(lines: Sequence[Line]) -> list[Line]:
@@ -76,6 +92,14 @@ def _cells(metric: str, line: Line | None, lines: Iterable[Line]) -> list[str]:
         return [ours]
     theirs = "" if line is None or line["paper"] is None else _number(line["paper"])
     return [ours, theirs]
+
+
+def _reading(lines: Sequence[Line]) -> str:
+    """Whether the claim holds in a row: all that it predicts does, or one thing surely does not."""
+    found = [x["reading"] for x in lines if x.get("bar")]
+    if not found or None in found:
+        return ""
+    return next((word for word in ("does not", "open") if word in found), "holds")
 
 
 def _interval(line: Line) -> str:

@@ -20,12 +20,13 @@ from unmask import progress
 from unmask.audit import CHECKS
 from unmask.reproduce import PAPERS
 from unmask.reproduce.attending import attended
+from unmask.reproduce.criticizing import criticized
 from unmask.reproduce.measuring import COSTLY, Trial, audited, kept_in, measure
 from unmask.reproduce.rationalizing import rationalized
 from unmask.reproduce.references import reference
 from unmask.reproduce.request import Request
 from unmask.reproduce.steadying import steadied
-from unmask.reproduce.tables import CONTROLS, Scale, Table
+from unmask.reproduce.tables import CONTROLS, SHARES, Bar, Scale, Table
 from unmask.sweep import engine
 from unmask.sweep.engine import Failure, Job
 from unmask.writing import add_line
@@ -36,26 +37,8 @@ MEASURES: dict[str, Callable[[Trial, Path], dict[str, Any]]] = {
     "attention": attended,
     "steady": steadied,
     "rationale": rationalized,
+    "critique": criticized,
 }
-
-SHARES = (
-    "fs-m",
-    "fu-m",
-    "fs-a",
-    "fu-a",
-    "approximator",
-    "reading",
-    "f1",
-    "overlap",
-    "entropy",
-    "accuracy",
-    "precision",
-    "recall",
-    "x1",
-    "locked",
-    "iou-f1",
-    "auprc",
-)  # shares of rows, 0 to 100 per cent
 
 
 def run(request: Request, say: Callable[[str], None] = progress.say) -> dict[str, Any]:
@@ -210,6 +193,7 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
     published = table.published.get(row, {})
     if not results:
         return []
+    bars = table.bars.get(row, {})
     names = {m: None for r in results for m in r["values"] if m.partition("@")[0] in table.metrics}
     for metric in [*published, *(m for m in names if m not in published)]:
         here = [r["values"][metric] for r in results if r["values"].get(metric) is not None]
@@ -229,9 +213,19 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
                 "better": _better(_base(metric)),
                 "n": results[0].get("n"),
                 "note": table.note,
+                **_claimed(table, bars.get(metric), low, high),
             }
         )
     return lines
+
+
+def _claimed(table: Table, bar: Bar | None, low: float | None, high: float | None) -> dict[str, Any]:
+    """The claim of the table, what it predicts of this number, and whether the interval bears it out."""
+    if not table.claim:
+        return {}
+    told = None if bar is None else [bar.way, bar.limit]
+    reading = None if bar is None or low is None or high is None else bar.reading(low, high)
+    return {"claim": table.claim, "bar": told, "reading": reading}
 
 
 def _base(metric: str) -> str:

@@ -25,7 +25,7 @@ from unmask.models import Wrapped
 from unmask.models.attending import RADIUS, Attentive, Shift, attentive, embedding_of, looked, shaken
 from unmask.nets import Vocabulary
 from unmask.nets.pretrained import tuned_layers
-from unmask.reproduce.measuring import Trial, percent, some
+from unmask.reproduce.measuring import Trial, interval, percent, some
 from unmask.reproduce.tables import STEADY_ROWS, VANILLA, VANILLA_TRANSFORMER, Scale, made
 from unmask.training import soft_cross_entropy
 from unmask.types import Dataset
@@ -79,10 +79,10 @@ def steadied(trial: Trial, cache: Path) -> dict[str, Any]:
             values[name] = percent(found, trial.seed)
     for group, names in GROUPS.items():
         if set(wanted) & set(names):
-            values |= {name: _interval(v, trial.seed) for name, v in group(look, old).items() if name in wanted}
+            values |= {name: interval(v, trial.seed) for name, v in group(look, old).items() if name in wanted}
     if "jsd-seeds" in wanted:
         apart = _apart(trial, look)
-        values["jsd-seeds"] = _interval(apart.mean(0), trial.seed)
+        values["jsd-seeds"] = interval(apart.mean(0), trial.seed)
         largest = look.seen[1].amax(1)
         points = [[round(float(m), 3), round(float(d), 4)] for m, d in zip(largest, apart.mean(0), strict=True)]
     seconds = {"fit": round(fitted, 1), "all": round(time.perf_counter() - started, 1)}
@@ -211,10 +211,6 @@ def f1(answer: Tensor, y: Tensor, seed: int) -> tuple[float, float, float]:
     drawn = Bootstrap(len(y), seed).counts.double() @ counted.flatten(1)
     low, high = score(drawn.view(-1, 3, len(classes))).quantile(torch.tensor([0.025, 0.975]).double()).tolist()
     return float(score(counted.sum(0)[None])), low, high
-
-
-def _interval(values: Tensor, seed: int) -> list[float]:
-    return [float(f"{v:.6g}") for v in Bootstrap(len(values), seed).interval(values)]
 
 
 @lru_cache(maxsize=1)

@@ -11,15 +11,19 @@ from unmask.training import Recipe
 
 __all__ = [
     "ATTENDING",
+    "CLAIM_RECIPE",
+    "CLAIM_ROWS",
     "CONTROLS",
     "FORMS",
     "QUICK",
     "REVIEWS",
     "SCALES",
+    "SHARES",
     "STEADYING",
     "STEADY_ROWS",
     "VANILLA",
     "VANILLA_TRANSFORMER",
+    "Bar",
     "Form",
     "Kind",
     "Scale",
@@ -29,15 +33,60 @@ __all__ = [
 ]
 
 Scale = Literal["quick", "default", "paper"]
-Kind = Literal["words", "image", "attention", "steady", "rationale"]
+Kind = Literal["words", "image", "attention", "steady", "rationale", "critique"]
 SCALES: tuple[Scale, ...] = ("quick", "default", "paper")
 CONTROLS = ("random", "first-k", "last-k")
+SHARES = (
+    "fs-m",
+    "fu-m",
+    "fs-a",
+    "fu-a",
+    "approximator",
+    "reading",
+    "f1",
+    "overlap",
+    "entropy",
+    "accuracy",
+    "precision",
+    "recall",
+    "x1",
+    "locked",
+    "iou-f1",
+    "auprc",
+    "mass",
+    "without",
+    "control",
+    "feature-agreement",
+    "rank-agreement",
+    "sign-agreement",
+    "signed-rank-agreement",
+    "pairwise-rank-agreement",
+    "sensitivity-broken",
+)
+"""Metrics that are shares of rows or of units, 0 to 100 per cent."""
 SIGNED = ("gradient", "gradient-x-input", "gradient-x-input-abs", "integrated-gradients")
 
 
 @dataclass(frozen=True)
+class Bar:
+    """What a claim predicts of a number: that it is surely above, or surely below, a limit."""
+
+    way: Literal["above", "below"]
+    limit: float
+
+    def reading(self, low: float, high: float) -> Literal["holds", "does not", "open"]:
+        """What the interval of a number says of the claim; open where the limit lies inside."""
+        if self.way == "above":
+            return "holds" if low > self.limit else "does not" if high < self.limit else "open"
+        return "holds" if high < self.limit else "does not" if low > self.limit else "open"
+
+
+@dataclass(frozen=True)
 class Table:
-    """`published` holds row -> metric -> figure, in the paper's unit; rows without figures are ours."""
+    """`published` holds row -> metric -> figure, in the paper's unit; rows without figures are ours.
+
+    A table may stand for a `claim`, in plain words; `bars` holds row -> metric -> what the claim predicts of it.
+    """
 
     name: str
     dataset: str
@@ -49,6 +98,8 @@ class Table:
     published: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
     note: str = ""
     small: bool = False  # a small set of small pictures: a perceptron is explained, and rows are seen more often
+    claim: str = ""
+    bars: Mapping[str, Mapping[str, Bar]] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -132,6 +183,10 @@ VANILLA = Recipe(epochs=8, batch=32, rate=1e-3, patience=3)
 VANILLA_TRANSFORMER = Recipe(epochs=3, batch=32, rate=4e-4, patience=1)  # 1e-4 is a point worse on validation rows
 _RADII = {"rnn": 0.05, "bilstm": 0.1, "transformer": 0.05}  # of SEAT's attack on attention
 
+CLAIM_ROWS: dict[Scale, int] = {"quick": 60, "default": 300, "paper": 1000}
+"""Test rows that are explained for a claim about explanations, at most."""
+CLAIM_RECIPE = Recipe(epochs=30, batch=64, rate=1e-3, patience=5)
+
 REVIEWS: dict[Scale, int] = {"quick": 2000, "default": 25_000, "paper": 25_000}  # that attention is trained on
 _ATTENTION_EPOCHS = {"quick": (12, 18), "default": (14, 18), "paper": (25, 25)}  # the second in each of two stages
 
@@ -161,6 +216,8 @@ def made(row: str, table: Table, scale: Scale, seed: int) -> tuple[str, dict[str
         return form.method, {**form.settings, "recipe": replace(_attending(form.method, scale), seed=seed)}
     if table.kind == "steady":
         return _steadying(row, scale, seed)
+    if table.kind == "critique":
+        return table.name, {}
     if table.kind == "rationale":
         return rationale(row, table.dataset, scale, seed) if row not in CONTROLS else (row, {})
     form = FORMS[row]
