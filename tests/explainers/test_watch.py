@@ -38,6 +38,11 @@ BAD: dict[str, tuple[dict[str, float], str]] = {
     "places": ({"same places": 0.96}, "96% of what is kept stands in the same few places"),
     "whole": ({"whole rows": 0.6, "draw peak": 0.1}, "60% of the rows have no more than k units"),
     "flat": ({"draw peak": 0.45, "draw sum": 0.1}, "the relaxed draw is nearly flat (highest value 0.45): lower tau"),
+    "unbounded": (
+        {"draw peak": 17.2, "draw sum": -19.0},
+        "the relaxed draw is no share (highest value 17): units count many times over in training, and never when rows "
+        "are explained; draw='k-hot' stays between 0 and 1",
+    ),
     "thin": ({"draw sum": 0.25}, "the relaxed draw shows 25% of k units, the others coincide: raise tau or lower k"),
 }
 EDGES = [

@@ -44,6 +44,11 @@ def warnings_of(readings: Mapping[str, float]) -> list[str]:
         said.append(f"{readings['whole rows']:.0%} of the rows have no more than k units: there is nothing to select")
     elif readings.get("draw peak", 1.0) < FLAT:
         said.append(f"the relaxed draw is nearly flat (highest value {readings['draw peak']:.2f}): lower tau")
+    elif readings.get("draw peak", 1.0) > 1.001:
+        said.append(
+            f"the relaxed draw is no share (highest value {readings['draw peak']:.0f}): units count many times over in "
+            "training, and never when rows are explained; draw='k-hot' stays between 0 and 1"
+        )
     elif readings.get("draw sum", 1.0) < THIN:
         said.append(
             f"the relaxed draw shows {readings['draw sum']:.0%} of k units, the others coincide: raise tau or lower k"
