@@ -89,7 +89,7 @@ def _lime_image(net: nn.Module, data: Dataset) -> list[Any]:
             return net(torch.as_tensor(pictures[..., 0], dtype=torch.float32)[:, None]).softmax(1).numpy()
 
     lime = LimeImageExplainer(random_state=0)
-    settings = {"top_labels": None, "labels": range(len(data.classes)), "hide_color": 0, "num_samples": 300}
+    settings = {"top_labels": None, "labels": range(len(data.classes)), "hide_color": 0, "num_samples": 200}
     settings |= {"segmentation_fn": lambda _: cells, "batch_size": 300, "num_features": data.layout.d}
     pictures = data.test.x[:, 0].double().numpy()
     return [_quietly(lambda p=p: lime.explain_instance(p, says, **settings)) for p in pictures]
@@ -142,14 +142,14 @@ def _shap_text(says: Rows, tokenizer: Any, lines: list[str], classes: tuple[str,
     import shap
 
     explainer = shap.Explainer(says, shap.maskers.Text(tokenizer), output_names=list(classes), seed=0)
-    return explainer(lines, max_evals=200, silent=True)
+    return explainer(lines, max_evals=100, silent=True)
 
 
 def _lime_text(says: Rows, lines: list[str]) -> list[Any]:
     from lime.lime_text import LimeTextExplainer
 
     lime = LimeTextExplainer(bow=False, mask_string="[MASK]", random_state=0)
-    return [lime.explain_instance(line, says, num_features=100, num_samples=200) for line in lines]
+    return [lime.explain_instance(line, says, num_features=100, num_samples=100) for line in lines]
 
 
 def shap_file(path: Path, make: Callable[[], Any]) -> None:
