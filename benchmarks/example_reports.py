@@ -34,11 +34,11 @@ CHECKS = ("fs-m", "fu-m", "encoding-share", "reading")
 HEAD = """# The same audit on four sorts of models
 
 Each page was written by the one command above its table, on a model that was trained before and with explanations that
-Captum, SHAP and LIME made (`--scores`) beside explainers of `unmask` (`--method`). Download a page and open it: it is one
-file and loads nothing. All of it is made anew by `python benchmarks/example_reports.py`, which needs the data sets of
+Captum, SHAP and LIME made (`--scores`) beside explainers of `unmask` (`--method`). Download a page and open it: it is
+one file and loads nothing. All of it is made anew by `python benchmarks/example_reports.py`, which needs the data of
 `UNMASK_DATA` and the extras `hf`, `onnx` and `peers`. Few rows were used, to keep the pages and the waiting small: the
 numbers show how to read a page, they are no results. What was made elsewhere was made once: checks that ask a method
-again (other seeds, other removals, other weights of the model) cannot be run on a file of scores, and the page says so."""
+again (other seeds, other removals, a random model) cannot be run on a file of scores, and the page says so."""
 
 
 @dataclass(frozen=True)
