@@ -24,12 +24,12 @@ __all__ = [
 
 # what a verdict rests on, as far as it was run, and what its number is in everyday words
 DECIDING = {
-    "fs-m": "same answer from it alone",
-    "fu-m": "same answer without it",
-    "encoding-share": "told by the choice itself",
-    "reading": "read from what is shown",
-    "randomized-model": "left after a random model",
-    "attention-flow": "done by the words it hides",
+    "fs-m": "answer from it alone",
+    "fu-m": "answer without it",
+    "encoding-share": "told by the choice",
+    "reading": "read from the values",
+    "randomized-model": "left, random model",
+    "attention-flow": "done by hidden words",
 }
 PEOPLE = "people"  # among places: what they marked, or what is known to decide
 ARROWS = {"higher": "↑", "lower": "↓", "none": ""}
