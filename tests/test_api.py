@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from unmask import api
 from unmask.audit import CHECKS, chosen, smuggling
+from unmask.cli.scores import read_scores
 from unmask.data import dataset, load
 from unmask.errors import InputError, NotFittedError
 from unmask.explainers.l2x import L2X
@@ -409,3 +410,20 @@ def test_a_transformer_is_trained_by_name_and_brings_its_vectors() -> None:
     assert model.batch < 512
     with pytest.raises(InputError, match="brings its own vectors"):
         attention_net(module.reader, 2, "transformer", vectors=torch.zeros(3, 3))  # type: ignore[arg-type]
+
+
+def test_what_was_made_elsewhere_is_taken_drawn_and_written(tmp_path: Path) -> None:
+    data = load("xor", seed=0, n=300)
+    model = api.train_model(data, recipe=Recipe(epochs=1, batch=64, rate=1e-3))
+    values = np.random.default_rng(0).normal(size=(len(data.test), 10, 2))
+    e = api.take(values, model, data, k=3)
+    assert torch.equal(e.target, model(data.test.x).argmax(1))
+    torch.testing.assert_close(e.scores[0].double(), torch.as_tensor(values[0, :, int(e.target[0])]))
+    assert bool((e.kept.sum(1) == 3).all())
+    assert "explained class" in str(e.show(0))
+    np.save(tmp_path / "mine.npy", e.scores)
+    torch.testing.assert_close(api.take(read_scores(tmp_path / "mine.npy"), model, data, k=3).scores, e.scores)
+    with pytest.raises(InputError, match="k must be a whole number from 1 to 10"):
+        api.take(values, model, data, k=11)
+    with pytest.raises(InputError, match="are for 5 rows"):
+        api.take(values[:5], model, data, k=3)

@@ -72,8 +72,8 @@ def test_kept_words_are_marked_by_more_than_colour():
     html = Drawing(WORDS).html
     assert re.findall(r"<mark[^>]*>(\w+)</mark>", html) == ["dull", "film"]
     assert 'title="score +2.000"' in html
-    assert "rgba(58,146,236,0.60)" in html
-    assert "rgba(240,138,36,0.30)" in html
+    assert "rgba(58,146,236,0.50)" in html
+    assert "rgba(240,138,36,0.25)" in html
 
 
 def test_what_people_marked_is_framed_in_one_piece():
@@ -97,10 +97,21 @@ def test_table_lists_kept_columns_first_and_folds_the_rest():
     assert "0, 1" in rest
 
 
+def test_of_many_columns_the_strongest_are_listed():
+    d = 30
+    units = [f"column {u}." for u in range(d)]
+    wide = Row("table", [0.0] * d, [float(d - u) for u in range(d)], [u < 2 for u in range(d)], "a", units, [*range(d)])
+    rest = Drawing(wide).html.split("<details")[1]
+    assert "28 not kept, the 12 strongest of them" in rest
+    assert "column 13." in rest
+    assert "column 14." not in rest
+    assert str(Drawing(wide)).endswith("column 13. and 16 more")
+
+
 def test_image_pixels_carry_value_and_tint():
     assert pixels(Drawing(IMAGE).html) == [
-        [(35, 88, 142), (128, 128, 128)],
-        [(246, 185, 124), (128, 128, 128)],
+        [(29, 73, 118), (128, 128, 128)],
+        [(248, 196, 146), (128, 128, 128)],
     ]
     assert "1 pixels missing" in Drawing(IMAGE).html
 

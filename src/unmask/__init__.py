@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unmask.api import audit, explainer, fit, load_explainer, rationalize, train_attention, train_model
+    from unmask.api import audit, explainer, fit, load_explainer, rationalize, take, train_attention, train_model
     from unmask.attention.perturbed import AttentionAT
     from unmask.attention.plain import Attention
     from unmask.attention.seat import SEAT
@@ -101,13 +101,23 @@ __all__ = [
     "read_report",
     "score_study",
     "side_by_side",
+    "take",
     "train_attention",
     "train_model",
     "wrap",
 ]
 
 _HOMES = {
-    "unmask.api": ("audit", "explainer", "fit", "load_explainer", "rationalize", "train_attention", "train_model"),
+    "unmask.api": (
+        "audit",
+        "explainer",
+        "fit",
+        "load_explainer",
+        "rationalize",
+        "take",
+        "train_attention",
+        "train_model",
+    ),
     "unmask.attention.perturbed": ("AttentionAT",),
     "unmask.attention.plain": ("Attention",),
     "unmask.attention.seat": ("SEAT",),

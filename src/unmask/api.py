@@ -34,7 +34,7 @@ from unmask.training import Recipe, fit_classifier
 from unmask.types import Dataset, Explainer, Explanation
 from unmask.writing import write_bytes
 
-__all__ = ["audit", "explainer", "fit", "load_explainer", "train_attention", "train_model"]
+__all__ = ["audit", "explainer", "fit", "load_explainer", "rationalize", "take", "train_attention", "train_model"]
 
 QUICK = Recipe(epochs=12, batch=32, rate=1e-3, patience=4)  # of attention classifiers
 SLOW = Recipe(epochs=4, batch=32, rate=1e-4, patience=2)  # of those whose transformer is trained on
@@ -129,6 +129,17 @@ def rationalize(
     if method not in MODELS:
         raise unknown("rationale model", method, MODELS)
     return seeded(make(method, k, None, settings), seed).fit(data)
+
+
+def take(thing: Any, model: Any, data: Dataset, k: int, split: str = "test") -> Explanation:
+    """What Captum, SHAP or LIME returned for `data[split]`, an array or a data frame of scores, as an Explanation.
+
+    Brought to units, toward the class the model predicts; what does not fit rows or model is refused. It can be drawn,
+    audited and written: `numpy.save("lime.npy", e.scores)` is a file for `unmask audit --scores`.
+    """
+    size = _common_k({}, k, data, split)
+    found = taken("given", thing, bind(model, data), data, size, split)
+    return replace(found, x=data[split].x, layout=data.layout, classes=data.classes)
 
 
 def audit(

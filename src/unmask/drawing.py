@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["Drawing", "Row"]
 
 BLUE, ORANGE = (58, 146, 236), (240, 138, 36)  # told apart in every common kind of colour blindness
-TINT = 0.6  # opacity of the strongest score; text on it stays readable in light and dark
+TINT = 0.5  # opacity of the strongest score; text on it stays readable in light and dark (contrast above 4.5)
 KINDS = ("image", "sentences", "table", "words")
+NAMED = 12  # columns of a table that are named although they are not kept: the strongest
 SHADES = " ░▒▓█"
 TERMINAL_PIXELS = 40  # two characters each, so that a drawing fits 80 columns
 PIXELATED = 'preserveAspectRatio="none" style="image-rendering:pixelated"'
 STYLES = {"plain": "", "head": "bold", "faint": "dim", "for": "bold blue", "against": "bold yellow"}
-
 FRAME = "outline:1.5px dashed currentColor;outline-offset:1px;border-radius:2px"  # of what people marked
 
 Pieces = Iterator[tuple[str, str]]  # text and one of STYLES
@@ -157,16 +157,15 @@ def _text_text(row: Row) -> Pieces:
 
 
 def _table_text(row: Row) -> Pieces:
-    kept, others = _ranked(row)
-    strengths = _strengths(row)
+    (kept, others), strengths = _ranked(row), _strengths(row)
     names, values = [_clean(u) for u in row.units], _unit_values(row)
     wide, deep = (max((len(texts[u]) for u in kept), default=0) for texts in (names, values))
     for u in kept:
         yield f"  {names[u]:<{wide}}  {values[u]:>{deep}}  ", "plain"
         bar = ("█" if strengths[u] >= 0 else "▒") * max(1, round(12 * abs(strengths[u])))
         yield f"{_score(row.scores[u])} {bar}\n", _tone(strengths[u])
-    more = f" and {len(others) - 12} more" if len(others) > 12 else ""
-    yield f"  not kept: {', '.join(names[u] for u in others[:12]) or 'none'}{more}", "faint"
+    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+    yield f"  not kept: {', '.join(names[u] for u in others[:NAMED]) or 'none'}{more}", "faint"
 
 
 def _image_text(row: Row) -> Pieces:
@@ -193,7 +192,7 @@ def _cell(greys: list[float | None], kept: list[float]) -> tuple[str, str]:
 
 
 def _legend(marked: list[bool]) -> str:
-    swatch = '<span style="background:rgba({},.6);padding:0 .8em;border-radius:3px;margin:0 .3em 0 .8em"></span>{}'
+    swatch = '<span style="background:rgba({},.5);padding:0 .8em;border-radius:3px;margin:0 .3em 0 .8em"></span>{}'
     parts = swatch.format(_hue(1), "for the class") + swatch.format(_hue(-1), "against it")
     if any(marked):
         parts += f'<span style="{FRAME};padding:0 .7em;margin:0 .3em 0 .8em"></span>marked by people'
@@ -227,8 +226,9 @@ def _table_html(row: Row) -> str:
     kept, others = _ranked(row)
     if not others:
         return _lines(row, kept)
-    head = f'<summary style="cursor:pointer;font-size:.9em">{len(others)} not kept</summary>'
-    return f'{_lines(row, kept)}<details style="opacity:.65">{head}{_lines(row, others)}</details>'
+    told = f"{len(others)} not kept" + (f", the {NAMED} strongest of them" if len(others) > NAMED else "")
+    head = f'<summary style="cursor:pointer;font-size:.9em">{told}</summary>'
+    return f'{_lines(row, kept)}<details style="opacity:.8">{head}{_lines(row, others[:NAMED])}</details>'
 
 
 def _lines(row: Row, units: list[int]) -> str:
@@ -248,7 +248,7 @@ def _bar(strength: float) -> str:
     start = 50 if strength >= 0 else 50 - length
     bar = f'<rect x="{start:.1f}" y="2" width="{length:.1f}" height="10" fill="rgb({_hue(strength)})"/>'
     axis = '<line x1="50" x2="50" y1="0" y2="14" stroke="currentColor" stroke-opacity=".5"/>'
-    size = 'viewBox="0 0 100 14" preserveAspectRatio="none" width="70" height="14"'
+    size = 'viewBox="0 0 100 14" preserveAspectRatio="none" width="70" height="14" style="vertical-align:-.1em"'
     return f'<svg {size} aria-hidden="true">{bar}{axis}</svg>'
 
 

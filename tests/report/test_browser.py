@@ -1,62 +1,123 @@
-"""The page in a real browser."""
+"""The page in a real browser: complaints, requests, small screens, both themes, keys, paper."""
 
 from __future__ import annotations
 
+import base64
 import re
-import shutil
-import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import browser
+from browser import Browser
 from report import invented
 from unmask.report import Report
 from unmask.types import Findings
 
-CHROMIUM = shutil.which("chromium")
-OPTIONS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--enable-logging=stderr",
-    "--v=0",
-    "--dump-dom",
-]
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+pytestmark = [pytest.mark.slow, browser.needed]
 
 
-def opened(findings: Findings, folder: Path) -> tuple[str, str]:
-    """What the browser made of the page, and what it logged."""
-    path = Report(findings).save(folder / "report.html")
-    command = [str(CHROMIUM), *OPTIONS, f"--user-data-dir={folder / 'profile'}", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    return done.stdout, done.stderr
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
 
 
-@pytest.mark.slow
-def test_page_opens_without_complaint(tmp_path: Path):
-    dom, log = opened(invented.findings(), tmp_path)
-    assert [line for line in log.splitlines() if "CONSOLE" in line] == []
-    assert re.findall(r'<article class="card (\w+)">', dom) == ["care", "trust", "care", "trust", "reject"]
-    assert dom.count('<figure class="example">') == 20
-    assert dom.count("<circle") > 80
-    assert dom.rstrip().endswith("</html>")
+def small() -> Findings:
+    """Every part of the page once: verdicts, a check with classes, curves, agreement, attention, places, examples."""
+    base = invented.rationales()
+    checks = ("fs-m", "encoding-share", "insertion", "agreement")
+    rows = tuple(row for row in base.rows if row.check.split("@")[0] in checks)
+    kinds = {e.row.kind: e for e in invented.examples() if e.explanation == "l2x"}
+    marked = next(e for e in base.examples if e.explanation == "l2x")
+    return replace(base, rows=rows, examples=(*kinds.values(), marked))
 
 
-@pytest.mark.slow
-def test_nothing_comes_from_the_network(tmp_path: Path):
-    dom, _ = opened(invented.findings(), tmp_path)
-    assert not re.search(r"(src|href)=[\"'](https?:)?//", dom)
+def shown(tab: Browser, findings: Findings) -> None:
+    tab.screen(1280, 900)
+    tab.open(Report(findings).save(tab.folder / "report.html"))
 
 
-@pytest.mark.slow
-def test_markup_in_names_stays_text(tmp_path: Path):
-    dom, log = opened(invented.hostile(), tmp_path)
-    assert "<script" not in dom
-    assert [line for line in log.splitlines() if "CONSOLE" in line] == []
+def test_page_opens_without_complaint_and_asks_for_nothing(tab: Browser) -> None:
+    shown(tab, invented.findings())
+    assert tab.complaints() == []
+    assert [re.sub(r".*/", "", address) for address in tab.requested()] == ["report.html"]
+    cards = tab.run("[...document.querySelectorAll('.card .badge')].map(b => b.textContent.slice(2))")
+    assert cards == ["care", "trust", "care", "trust", "reject"]
+    assert tab.run("document.querySelectorAll('figure.example').length") == 22  # two of them attention
+    assert tab.run("document.querySelectorAll('circle').length") > 80
+
+
+def test_a_request_would_be_seen_and_is_blocked(tab: Browser) -> None:
+    shown(tab, small())
+    tab.run("new Promise(done => { const i = new Image(); i.onerror = done; i.src = 'http://example.invalid/a.png'; })")
+    assert any("Content Security Policy" in complaint for complaint in tab.complaints())
+
+
+def test_markup_in_names_stays_text(tab: Browser) -> None:
+    shown(tab, invented.hostile())
+    assert tab.complaints() == []
+    assert tab.run("document.querySelectorAll('script').length") == 0
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_wider_than_the_screen(tab: Browser, width: int) -> None:
+    shown(tab, small())
+    tab.screen(width, 900)
+    assert tab.run("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["light", "dark-phone"])
+def test_no_serious_fault_of_accessibility(tab: Browser, width: int, dark: bool) -> None:
+    axe = pytest.importorskip("axe_core_python", reason="axe-core-python, of the extra dev, is not installed")
+    shown(tab, small())
+    tab.screen(width, 900, dark)
+    tab.run(Path(axe.__file__).with_name("axe.min.js").read_text("utf-8"))
+    tab.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    faults = "r => r.violations.map(v => [v.impact, v.id, v.nodes.map(n => n.failureSummary + n.html).join()])"
+    found: list[list[Any]] = tab.run(f"axe.run().then({faults})")
+    assert [fault for fault in found if fault[0] != "minor"] == []
+
+
+def test_axe_finds_a_fault_that_is_there(tab: Browser) -> None:
+    axe = pytest.importorskip("axe_core_python", reason="axe-core-python, of the extra dev, is not installed")
+    shown(tab, Findings("task", "model", (), ()))
+    tab.run(Path(axe.__file__).with_name("axe.min.js").read_text("utf-8"))
+    tab.run("document.querySelector('h1').style.color = '#ddd'")
+    found = tab.run("axe.run().then(r => r.violations.filter(v => v.impact === 'serious').map(v => v.id))")
+    assert found == ["color-contrast"]
+
+
+def test_all_that_opens_or_scrolls_is_reached_by_keys(tab: Browser) -> None:
+    shown(tab, small())
+    reachable = "[...document.querySelectorAll('a[href], summary, .wide')].filter(e => e.checkVisibility())"
+    wanted = tab.run(f"{reachable}.length")
+    seen = []
+    for _ in range(wanted):
+        tab.press("Tab")
+        seen.append(tab.run("[document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle]"))
+    assert {name for name, _ in seen} == {"A", "SUMMARY", "DIV"}
+    assert "none" not in {outline for _, outline in seen}
+    tab.run("document.querySelector('details:not([open]) > summary').focus()")
+    closed = tab.run("document.querySelectorAll('details:not([open])').length")
+    tab.press("Enter")
+    assert tab.run("document.querySelectorAll('details:not([open])').length") == closed - 1
+    dead = "[...document.querySelectorAll('nav a')].filter(a => !document.querySelector(a.hash)).length"
+    assert tab.run(dead) == 0
+
+
+def test_paper_has_all_of_it(tab: Browser) -> None:
+    shown(tab, small())
+    tab.screen(1280, 900, dark=True)
+    tab.ask("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    colour = tab.run("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
+    assert colour == ["rgb(255, 255, 255)", "rgb(28, 30, 33)"]  # black on white from a dark screen too
+    grids = "[...document.querySelectorAll('.check table.grid')]"
+    hidden = f"{grids}.filter(e => !e.checkVisibility({{ contentVisibilityAuto: true }})).length"
+    assert tab.run(hidden) == 0  # nobody can open it on paper
+    pdf = base64.b64decode(tab.ask("Page.printToPDF", printBackground=True)["data"])
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) > 2
+    tab.ask("Emulation.setEmulatedMedia", media="", features=[])

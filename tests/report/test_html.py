@@ -38,6 +38,21 @@ def test_verdicts_are_words_and_symbols(html: str):
     assert "neither enough nor needed" in html
 
 
+def test_controls_are_judged_apart_and_below(html: str):
+    assert "judged by the same rule" not in html
+    base = invented.findings()
+    told = page(replace(base, verdicts=(*base.verdicts, Verdict("random", "reject", ("no better",)))), "0")
+    above, below = told.split("The controls judged by the same rule: random")
+    assert above.count('<article class="card') == len(base.verdicts)
+    assert "no better" in below[: below.index("</details>")]
+
+
+def test_the_first_sentence_and_the_cards_speak_plain_words(html: str):
+    start = html[html.index("<h2>Verdicts</h2>") :]
+    assert '<p class="summary">Of 5 explanations of ' in start
+    assert "answer from it alone<code>fs-m ↑</code>" in start
+
+
 def test_every_check_has_definition_direction_and_null(html: str):
     for check, sentence in invented.DEFINITIONS.items():
         assert f"<code>{check}</code>" in html

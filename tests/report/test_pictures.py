@@ -67,6 +67,7 @@ def test_bars_are_as_high_as_their_shares():
 def test_names_of_crowded_spots_do_not_cover_each_other_and_lead_back_to_theirs():
     points = [point(name, 0.95 + 0.002 * i, 0.96 - 0.002 * i) for i, name in enumerate(("integrated-gradients", "l2x"))]
     points += [point(f"explanation-{i}", 0.96, 0.95) for i in range(4)]
+    points += [point("far", 0.1, 0.2)]  # which makes the others crowded
     svg = front(points, ("x", "y"))
     labels = re.findall(r'<text class="label" x="([\d.]+)" y="([\d.]+)">([^<]+)<', svg)
     boxes = [(float(x), float(y), float(x) + 7.4 * len(name)) for x, y, name in labels]

@@ -23,6 +23,12 @@ def test_ticks_are_round_and_hold_zero(values: list[float], ticks: tuple[float, 
     assert axis(values).ticks == pytest.approx(ticks)
 
 
+def test_ticks_without_zero_stay_near_the_values():
+    assert axis([0.83, 0.995], zero=False).ticks == pytest.approx((0.8, 0.85, 0.9, 0.95, 1))
+    assert axis([0.4], zero=False).ticks[0] == pytest.approx(0.4)
+    assert axis([], zero=False).ticks == axis([]).ticks
+
+
 def test_dot_stands_at_its_share():
     svg = dot(axis([1.0]), 0.5, (0.25, 0.75), 0.0, "plain")
     assert 'cx="50.00%"' in svg

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from report import invented
-from unmask.report.wording import find, interval, names_of, number
+from unmask.report.wording import along, find, interval, names_of, number, summary
+from unmask.types import Verdict
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,19 @@ def test_a_point_of_a_curve_is_not_the_value_of_a_check():
     found = find(replace(invented.findings(), rows=rows), "a", "fs-m")
     assert found is rows[1]
     assert find(invented.findings(), "a", "fs-m") is None
+
+
+def test_a_summary_names_every_explanation_but_the_controls():
+    base = invented.findings()
+    told = summary(replace(base, verdicts=(*base.verdicts, Verdict("random", "reject", ())), model="a forest"))
+    assert told.startswith(f"Of {len(base.verdicts)} explanations of a forest, 2 can be trusted (")
+    assert told.endswith("; 1 not to be relied on (cheater).")
+    assert "random" not in told
+    assert summary(replace(base, verdicts=())) == ""
+    alone = replace(base, verdicts=(Verdict("mine", "care", ()),), model="m")
+    assert summary(alone) == "Of 1 explanation of m, 1 to be used with care (mine)."
+
+
+def test_curves_run_along_units_or_layers():
+    assert along("insertion") == "share of the units"
+    assert along("cascading-randomization").startswith("share of the layers")

@@ -14,7 +14,19 @@ from markupsafe import Markup
 from unmask.drawing import Drawing
 from unmask.report import pictures, plots
 from unmask.report.plain import plain
-from unmask.report.wording import ARROWS, DECIDING, DIRECTIONS, PEOPLE, SYMBOLS, find, interval, names_of, number
+from unmask.report.wording import (
+    ARROWS,
+    DECIDING,
+    DIRECTIONS,
+    PEOPLE,
+    SYMBOLS,
+    along,
+    find,
+    interval,
+    names_of,
+    number,
+    summary,
+)
 
 if TYPE_CHECKING:
     from unmask.drawing import Row
@@ -30,7 +42,7 @@ READ = {"accuracy": "right, told from the rationale", "first": "first unit in th
 
 @dataclass(frozen=True)
 class Card:
-    """One verdict with the deciding numbers: (check, arrow, value, random control)."""
+    """One verdict with the deciding numbers: (in words, check with arrow, value, random control)."""
 
     verdict: Verdict
     symbol: str
@@ -96,7 +108,9 @@ def page(findings: Findings, version: str) -> str:
         version=version,
         findings=findings,
         facts={name: settings[name] for name in HEAD if name in settings},
-        cards=[_card(findings, verdict) for verdict in findings.verdicts],
+        summary=summary(findings),
+        cards=[_card(findings, v) for v in findings.verdicts if v.explanation not in findings.controls],
+        controls=[_card(findings, v) for v in findings.verdicts if v.explanation in findings.controls],
         front=_front(findings),
         sections=_sections(findings),
         heats=[(heat, Markup(pictures.heat(heat.words, heat.lines, heat.told))) for heat in findings.heats],
@@ -110,7 +124,11 @@ def page(findings: Findings, version: str) -> str:
 
 def _card(findings: Findings, verdict: Verdict) -> Card:
     rows = (find(findings, verdict.explanation, check) for check in DECIDING)
-    numbers = [(r.check, ARROWS[r.better], number(r.value), number(r.null)) for r in rows if r is not None]
+    numbers = [
+        (DECIDING[r.check], f"{r.check} {ARROWS[r.better]}", number(r.value), number(r.null))
+        for r in rows
+        if r is not None
+    ]
     return Card(verdict, SYMBOLS[verdict.verdict], numbers)
 
 
@@ -192,7 +210,7 @@ def _curve(rows: Sequence[Result], controls: Sequence[str]) -> Markup | None:
     lines: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
         lines.setdefault(row.explanation, []).append((float(row.at or 0), row.value))
-    return Markup(pictures.curves(lines, controls, ("at", rows[0].check))) if rows else None
+    return Markup(pictures.curves(lines, controls, (along(rows[0].check), rows[0].check))) if rows else None
 
 
 def _grids(rows: Sequence[Result], names: Sequence[str]) -> list[Grid]:

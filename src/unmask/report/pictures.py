@@ -55,8 +55,8 @@ class Plane:
 def front(points: Sequence[Point], names: tuple[str, str]) -> str:
     """Two checks, both better when higher; a line joins the explanations that no other one beats on both."""
     plane = Plane(
-        axis(v for p in points for v in (p.x, *p.x_span)),
-        axis(v for p in points for v in (p.y, *p.y_span)),
+        axis((v for p in points for v in (p.x, *p.x_span)), zero=False),
+        axis((v for p in points for v in (p.y, *p.y_span)), zero=False),
     )
     spots = [plane.place(p.x, p.y) for p in points]
     parts = [_frame(plane, names), _staircase(plane, points)]
@@ -99,7 +99,7 @@ def _head(x: float, y: float, word: str) -> str:
 def _cell(x: float, y: float, weight: float, strength: float) -> str:
     box = f'<rect class="heat" x="{x + 1}" y="{y + 1}" width="{CELL - 2}" height="{ROW - 2}" rx="3"'
     text = f'<text class="name" x="{x + CELL / 2:.0f}" y="{y + 17}" text-anchor="middle">{weight:.2f}</text>'
-    return f'{box} fill-opacity="{0.03 + 0.57 * strength:.2f}"/>{text}'
+    return f'{box} fill-opacity="{0.03 + 0.42 * strength:.2f}"/>{text}'
 
 
 def bars(shares: Mapping[str, tuple[str, Mapping[str, float]]], names: tuple[str, str]) -> str:

@@ -16,7 +16,7 @@ __all__ = ["Axis", "axis", "dot", "ruler", "tick"]
 
 @dataclass(frozen=True)
 class Axis:
-    """Round ticks around some values, zero always among them."""
+    """Round ticks around some values."""
 
     ticks: tuple[float, ...]
 
@@ -25,9 +25,10 @@ class Axis:
         return (value - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
 
 
-def axis(values: Iterable[float | None]) -> Axis:
-    """Four to six round steps that hold all finite values; fractions run to 1."""
-    finite = [0.0, *(v for v in values if v is not None and math.isfinite(v))]
+def axis(values: Iterable[float | None], zero: bool = True) -> Axis:
+    """Four to six round steps that hold all finite values and zero, where that is wanted; fractions run to 1."""
+    finite = [v for v in values if v is not None and math.isfinite(v)]
+    finite = [0.0, *finite] if zero or not finite else finite
     low, high = min(finite), max(finite)
     if 0.5 < high <= 1:
         high = 1.0

@@ -8,10 +8,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from unmask.types import Findings, Result
 
-__all__ = ["ARROWS", "DECIDING", "DIRECTIONS", "PEOPLE", "SYMBOLS", "find", "interval", "names_of", "number"]
+__all__ = [
+    "ARROWS",
+    "DECIDING",
+    "DIRECTIONS",
+    "PEOPLE",
+    "SYMBOLS",
+    "along",
+    "find",
+    "interval",
+    "names_of",
+    "number",
+    "summary",
+]
 
-# what a verdict rests on, as far as it was run
-DECIDING = ("fs-m", "fu-m", "encoding-share", "reading", "randomized-model", "attention-flow")
+# what a verdict rests on, as far as it was run, and what its number is in everyday words
+DECIDING = {
+    "fs-m": "answer from it alone",
+    "fu-m": "answer without it",
+    "encoding-share": "told by the choice",
+    "reading": "read from the values",
+    "randomized-model": "left, random model",
+    "attention-flow": "done by hidden words",
+}
 PEOPLE = "people"  # among places: what they marked, or what is known to decide
 ARROWS = {"higher": "↑", "lower": "↓", "none": ""}
 DIRECTIONS = {
@@ -20,6 +39,11 @@ DIRECTIONS = {
     "none": "for information; neither end is better",
 }
 SYMBOLS = {"trust": "✓", "care": "!", "reject": "✕"}
+JUDGED = {"trust": "can be trusted", "care": "to be used with care", "reject": "not to be relied on"}
+ALONG = {  # what a curve runs along, where it is not the share of the units
+    "cascading-randomization": "share of the layers drawn anew, the output's first",
+    "independent-randomization": "layer drawn anew, from the output (0) to the input (1)",
+}
 
 
 def number(value: float | None) -> str:
@@ -37,6 +61,22 @@ def interval(row: Result) -> str:
     """`[low, high]`, or nothing where the interval is not known."""
     known = math.isfinite(row.low) and math.isfinite(row.high)
     return f"[{number(row.low)}, {number(row.high)}]" if known else ""
+
+
+def along(check: str) -> str:
+    """What the points of a check's curve are."""
+    return ALONG.get(check, "share of the units")
+
+
+def summary(findings: Findings) -> str:
+    """One sentence for somebody who reads nothing else; controls are left out."""
+    judged = [v for v in findings.verdicts if v.explanation not in findings.controls]
+    if not judged:
+        return ""
+    by = {word: [v.explanation for v in judged if v.verdict == word] for word in JUDGED}
+    told = (f"{len(names)} {JUDGED[word]} ({', '.join(names)})" for word, names in by.items() if names)
+    what = "1 explanation" if len(judged) == 1 else f"{len(judged)} explanations"
+    return f"Of {what} of {findings.model}, " + "; ".join(told) + "."
 
 
 def names_of(findings: Findings) -> list[str]:
