@@ -142,7 +142,7 @@ def decide(e: Evidence) -> Verdict:
 
 
 def _honest(e: Evidence) -> str:
-    """That the choice tells little; or that it cannot be known, where random choices may seem to tell as much as any."""
+    """That the choice tells little; or that it cannot be known, where random choices may seem to tell as much."""
     unknown = "whether its choice smuggles the answer cannot be told"
     if e.share[0] != e.share[0]:
         return f"{unknown}: judges that see both choice and values learn next to nothing from it"
