@@ -159,7 +159,7 @@ EXAMPLES = {
         "--model examples.trained_models:forest --data adult:rows=2000/500/500 --k 4 "
         f"{ALL.format('adult', 'npz')} --method mimic --method occlusion "
         "--checks default,seed-stability,counterfactual",
-        "Four of fourteen columns are enough for this forest, and four explanations find such columns. Read the "
+        "Four of fourteen columns are enough for this forest, and all five explanations find such columns. Read the "
         "sentences on the cards rather than the first number: most people earn up to 50K, so that four columns "
         "drawn at random keep 87% of the answers, but only 54% when both classes count alike. Captum, SHAP and LIME "
         "were made once, on 500 rows; had they been made on 200, the page would say that it cannot be told whether "
