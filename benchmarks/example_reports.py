@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,7 @@ def adult(folder: Path) -> None:
     import shap
     from sklearn.ensemble import RandomForestClassifier
 
-    data = unmask.load("adult:rows=1000/300/200")
+    data = unmask.load("adult:rows=2000/500/500")
     path = folder / "forest.joblib"
     if not path.exists():
         forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=0)
@@ -155,10 +156,14 @@ EXAMPLES = {
     "adult": Example(
         "A random forest of scikit-learn on census incomes",
         adult,
-        "--model examples.trained_models:forest --data adult:rows=1000/300/200 --k 4 "
+        "--model examples.trained_models:forest --data adult:rows=2000/500/500 --k 4 "
         f"{ALL.format('adult', 'npz')} --method mimic --method occlusion "
         "--checks default,seed-stability,counterfactual",
-        "",
+        "Four of fourteen columns are enough for this forest, and all five explanations find such columns. Read the "
+        "sentences on the cards rather than the first number: most people earn up to 50K, so that four columns "
+        "drawn at random keep 87% of the answers, but only 54% when both classes count alike. Captum, SHAP and LIME "
+        "were made once, on 500 rows; had they been made on 200, the page would say that it cannot be told whether "
+        "their choice smuggles the answer.",
     ),
     "tumours": Example(
         "An ONNX file and a csv file",
@@ -166,21 +171,25 @@ EXAMPLES = {
         "--model build/examples/tumours/tumours.onnx --data build/examples/tumours/tumours.csv --label diagnosis --k 4 "
         f"{ALL.format('tumours', 'npz')} --method l2x --method kernel-shap "
         "--checks default,seed-stability,removal-sensitivity",
-        "",
+        "The verdict `care` for L2X and KernelSHAP does not mean that they are worse than those above them: they "
+        "could be asked more. Fitted with another seed L2X keeps other columns, and both keep others when hidden "
+        "columns get another value than their mean; the files could not be asked. `last-k`, a control that always "
+        "keeps the last four columns, does well by luck: those are among the worst values of each tumour, which "
+        "tell nearly everything here.",
     ),
     "fashion": Example(
         "A convolutional network of torch on ten kinds of clothes",
         fashion,
         "--model examples.trained_models:cnn --outputs logits --data fashion-mnist:patch=4,rows=1500/300/150 --k 10 "
-        f"{ALL.format('fashion', 'npy')} --method integrated-gradients --method l2x "
-        "--checks default,seed-stability,cascading-randomization,fragility",
+        f"{ALL.format('fashion', 'npy')} --method integrated-gradients --method occlusion "
+        "--checks default,cascading-randomization,removal-sensitivity",
         "",
     ),
     "sst2": Example(
         "A Hugging Face classifier, MiniLM fine-tuned on sentences of films",
         sst2,
         "--model build/examples/sst2/model --data sst2:rows=1500/300/80 --k 5 "
-        f"{ALL.format('sst2', 'npy')} --method integrated-gradients --method attention",
+        f"{ALL.format('sst2', 'npy')} --method gradient-x-input --method attention",
         "",
     ),
 }
@@ -222,7 +231,8 @@ def part(name: str, example: Example) -> str:
     rows = [[v["explanation"], v["verdict"], *(number(v[check]) for check in CHECKS)] for v in found["verdicts"]]
     table = [["explanation", "verdict", *CHECKS], ["---"] * (2 + len(CHECKS)), *rows]
     lines = "\n".join(f"| {' | '.join(row)} |" for row in table)
-    return f"## {example.title}\n\n[{name}.html]({name}.html)\n\n```\n{words}\n```\n\n{lines}\n\n{example.notice}"
+    head = f"## {example.title}\n\n[{name}.html]({name}.html)\n\n```\n{words}\n```"
+    return f"{head}\n\n{lines}\n\n{textwrap.fill(example.notice, 118)}"
 
 
 def number(value: float | None) -> str:

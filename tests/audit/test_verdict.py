@@ -187,3 +187,18 @@ def test_every_reason_is_one_line():
         {"cascaded": (1.0, 1.0, 0.1)},
     ):
         assert all("\n" not in reason and "nan" not in reason for reason in decide(replace(GOOD, **change)).reasons)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "10% of what it tells is told by which units it picks: within the honest range"),
+        ({"share": (-0.2, -0.4)}, "0% of what it tells is told by which units it picks: within the honest range"),
+        ({"share": (NAN, NAN)}, "cannot be told: judges that see both choice and values learn next to nothing"),
+        ({"share_null": 1.6}, "cannot be told: with so few rows even random units may seem to tell 100%"),
+    ],
+)
+def test_nobody_is_called_honest_where_it_cannot_be_known(change: dict[str, object], said: str) -> None:
+    verdict = decide(replace(GOOD, **change))  # type: ignore[arg-type]
+    assert verdict.verdict == "trust"
+    assert any(said in reason for reason in verdict.reasons), verdict.reasons

@@ -121,9 +121,8 @@ def decide(e: Evidence) -> Verdict:
     if empty:
         reasons.append("it beats a random choice of as many units neither in what it shows nor in what it leaves out")
     reasons += [_enough(e), _needed(e)]
-    if not leaky and e.share[0] == e.share[0]:
-        told = f"{max(0.0, e.share[0]):.0%} of what it tells is told by which units it picks"
-        reasons.append(f"{told}: within the honest range")
+    if not leaky:
+        reasons.append(_honest(e))
     reasons += [text for part, text in _steadiness(e) if part is not None and not shifts(part)]
     if (e.randomized or e.cascaded) is not None and not blind:
         reasons.append(f"it depends on the model: {_kept_on(e)}")
@@ -140,6 +139,17 @@ def decide(e: Evidence) -> Verdict:
     careful = leaky or coded(e) or unsteady or untold(e)
     word: Literal["trust", "care", "reject"] = "reject" if fatal else "care" if careful else "trust"
     return Verdict(e.name, word, tuple(reasons))
+
+
+def _honest(e: Evidence) -> str:
+    """That the choice tells little; or that it cannot be known, where random choices may seem to tell as much."""
+    unknown = "whether its choice smuggles the answer cannot be told"
+    if e.share[0] != e.share[0]:
+        return f"{unknown}: judges that see both choice and values learn next to nothing from it"
+    if e.share_null > 1 - SHARE_LIMIT:
+        seems = f"even random units may seem to tell {min(1.0, e.share_null):.0%} by their choice"
+        return f"{unknown}: with so few rows {seems}"
+    return f"{max(0.0, e.share[0]):.0%} of what it tells is told by which units it picks: within the honest range"
 
 
 def leaks(e: Evidence) -> bool:
