@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build" / "examples"
 DOCS = ROOT / "docs" / "examples"
 CHECKS = ("fs-m", "fu-m", "encoding-share", "reading")
-HEAD = """# The same audit on four sorts of models
+HEAD = """# The same audit on several sorts of models
 
 Each page was written by the one command above its table, on a model that was trained before and with explanations that
 Captum, SHAP and LIME made (`--scores`) beside explainers of `unmask` (`--method`). Download a page and open it: it is
