@@ -39,7 +39,9 @@ Captum, SHAP and LIME made (`--scores`) beside explainers of `unmask` (`--method
 one file and loads nothing. All of it is made anew by `python benchmarks/example_reports.py`, which needs the data of
 `UNMASK_DATA` and the extras `hf`, `onnx` and `peers`. Few rows were used, to keep the pages and the waiting small: the
 numbers show how to read a page, they are no results. What was made elsewhere was made once: checks that ask a method
-again (other seeds, other removals, a random model) cannot be run on a file of scores, and the page says so."""
+again (other seeds, other removals, a random model) cannot be run on a file of scores, and the page says so.
+
+How a page looks on a [desk](desktop.png), and on a [phone](phone.png) in the dark."""
 
 
 @dataclass(frozen=True)
