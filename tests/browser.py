@@ -25,7 +25,6 @@ OPTIONS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--remote-debugging-pipe",
 ]
 PATIENCE = 120.0  # seconds for one answer, on a busy machine
 
@@ -48,7 +47,7 @@ class Browser:
             os.dup2(their_in, 3)
             os.dup2(their_out, 4)
 
-        words = [str(CHROMIUM), *OPTIONS, f"--user-data-dir={self.folder / 'profile'}"]
+        words = [str(CHROMIUM), *OPTIONS, "--remote-debugging-pipe", f"--user-data-dir={self.folder / 'profile'}"]
         quiet = subprocess.DEVNULL
         self.process = subprocess.Popen(
             words, pass_fds=(3, 4), preexec_fn=wired, stdin=quiet, stdout=quiet, stderr=quiet

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 from html import unescape
@@ -13,25 +12,12 @@ from pathlib import Path
 import pytest
 
 import unmask
+from browser import CHROMIUM, OPTIONS, needed
 from study import samples
 
-CHROMIUM = shutil.which("chromium")
-OPTIONS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--enable-logging=stderr",
-    "--v=0",
-    "--virtual-time-budget=3000",
-    "--dump-dom",
-]
+AND_LEAVE = ["--enable-logging=stderr", "--v=0", "--virtual-time-budget=3000", "--dump-dom"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")]
+pytestmark = [pytest.mark.slow, needed]
 
 # A visitor: types a name, then does what `does` says; the file it would download is left in the page.
 VISITOR = """
@@ -54,7 +40,7 @@ def visited(place: Path, does: str = "") -> tuple[str, str]:
     page = (place / "index.html").read_text("utf-8")
     copy = place.parent / "visit.html"
     copy.write_text(page.replace("</body>", VISITOR.replace("DOES", does) + "</body>"), encoding="utf-8")
-    command = [str(CHROMIUM), *OPTIONS, f"--user-data-dir={place.parent / 'profile'}", copy.as_uri()]
+    command = [str(CHROMIUM), *OPTIONS, *AND_LEAVE, f"--user-data-dir={place.parent / 'profile'}", copy.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
 
