@@ -116,7 +116,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "models": BASE | {"masking", "nets"},
     "distances": BASE | {"masking"},
     "training": BELOW_TRAINING,
-    "task": BELOW_TRAINING,
+    "task": BELOW_TRAINING | {"training"},
     "saving": BELOW_TRAINING | {"task"},
     "weighting": BELOW_TRAINING | {"training"},
     "judge": BELOW_TRAINING | {"training"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import pytest
@@ -78,16 +78,23 @@ def test_the_scores_are_asked_about_the_target() -> None:
     assert seen[1].tolist() == [2] * len(x)
 
 
-def test_the_approximator_reads_what_is_kept() -> None:
+def test_the_approximator_is_asked_only_where_there_is_no_model() -> None:
+    asked = []
+
     def read(x: object, kept: Tensor) -> Tensor:
+        asked.append(kept)
         return kept.sum(1)
 
-    e = explained(
-        _plain(), [["soup"], ["soup", "tea", "rice"]], torch.tensor([0, 0]), lambda *_: torch.zeros(2, 3), read
+    plain, x = _plain(), [["soup"], ["soup", "tea", "rice"]]
+    assert (
+        explained(plain, x, None, lambda *_: torch.zeros(2, 3), read).target.tolist()
+        == model("words")(x).argmax(1).tolist()
     )
-    assert e.approximated is not None
-    assert e.approximated.tolist() == [1, 2]
-    assert e.target.tolist() == [0, 0]
+    assert explained(plain, x, torch.tensor([0, 0]), lambda *_: torch.zeros(2, 3), read).target.tolist() == [0, 0]
+    assert not asked
+    plain.task_ = replace(plain.task_, model=None)
+    assert explained(plain, x, None, lambda *_: torch.zeros(2, 3), read).target.tolist() == [1, 2]
+    assert len(asked) == 1
 
 
 def test_settings_are_plain_values_without_what_was_learned() -> None:

@@ -15,9 +15,21 @@ from unmask.masking import default_removal, subsets
 from unmask.masking.removals import make_removal
 from unmask.models import Wrapped, bind
 from unmask.nets import Reader, read
+from unmask.training import evaluate
 from unmask.types import Dataset, Explanation, Inputs, Removal
 
-__all__ = ["Task", "as_inputs", "begin", "clone", "explained", "seeded", "settings_of", "targets", "turned"]
+__all__ = [
+    "Task",
+    "approximated",
+    "as_inputs",
+    "begin",
+    "clone",
+    "explained",
+    "seeded",
+    "settings_of",
+    "targets",
+    "turned",
+]
 
 T = TypeVar("T")
 
@@ -59,9 +71,9 @@ def explained(
 ) -> Explanation:
     """Run `score(x, valid, target) -> (n, d)` and keep the k best valid units of each row.
 
-    `approximate(x, kept)` gives the class that the method's own approximator reads from what is kept; it also stands in
-    for the model's answer where an explainer was loaded without the model. With `feedback`, `score` gets the model's
-    whole answer (n, classes) in place of the target, turned toward the caller's target where one is named.
+    `approximate(x, kept)` gives the class that the method's own approximator reads from what is kept; it is asked only
+    where an explainer was loaded without its model, for whose answer it stands in. With `feedback`, `score` gets the
+    model's whole answer (n, classes) in place of the target, turned toward the caller's target where one is named.
     """
     task: Task | None = getattr(explainer, "task_", None)
     if task is None:
@@ -76,18 +88,21 @@ def explained(
     fed = about if answer is None or about is None else turned(answer, about)
     scores = score(x, valid, fed).detach().float().cpu().masked_fill(~valid, 0.0)
     kept = subsets.topk(scores, explainer.k, valid)
-    read = None if approximate is None else approximate(x, kept)
     return Explanation(
         scores=scores,
         kept=kept,
         valid=valid,
-        target=cast("Tensor", read if about is None else about),  # one of them is there: see _target
+        target=cast("Any", approximate)(x, kept) if about is None else about,  # one of them is there: see _target
         origin=_origin(explainer, task, time.perf_counter() - started, by),
         x=x,
         layout=task.reader.layout,
         classes=task.classes,
-        approximated=read,
     )
+
+
+def approximated(explainer: Any, x: Inputs, kept: Tensor) -> Tensor:
+    """(n,) the class that the approximator reads from the units kept, (n, d): a pass of its own, for those who ask."""
+    return evaluate(explainer.approximator_, explainer.task_.reader.prepare(x), kept.float()).argmax(1)
 
 
 def as_inputs(x: Inputs, task: Task) -> Inputs:

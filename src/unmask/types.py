@@ -192,7 +192,6 @@ class Explanation:
     x: Inputs = None
     layout: Layout | None = None
     classes: Sequence[str] = ()
-    approximated: Tensor | None = None  # (n,) the class that the method's own approximator reads from what is kept
 
     def __len__(self) -> int:
         return len(self.target)
@@ -200,8 +199,7 @@ class Explanation:
     def rows(self, index: Tensor) -> Explanation:
         """The same explanation for the rows at `index` only."""
         x = None if self.x is None else rows_of(self.x, index)
-        names = ("scores", "kept", "valid", "target", "approximated")
-        tensors = {name: value[index] for name in names if (value := getattr(self, name)) is not None}
+        tensors = {name: getattr(self, name)[index] for name in ("scores", "kept", "valid", "target")}
         return replace(self, x=x, **tensors)
 
     def row(self, i: int) -> drawing.Row:

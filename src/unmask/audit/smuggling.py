@@ -100,10 +100,11 @@ def mask_only(case: Case, subject: Subject) -> Values:
 
 def approximator_gap(case: Case, subject: Subject) -> Values:
     """1[the approximator finds the target] - 1[the model does], from the same selection; near 0 is good."""
-    read = subject.explanation.approximated
+    read = getattr(subject.explainer, "approximated", None)
     if read is None:
         return missing(case, "this explanation has no approximator of its own")
-    return Values((read == case.target).float() - fs_m(case, subject).values)
+    found = read(case.x, subject.explanation.kept)
+    return Values((found == case.target).float() - fs_m(case, subject).values)
 
 
 class _Fold:

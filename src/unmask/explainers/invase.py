@@ -22,7 +22,7 @@ from unmask.explainers import cures, learned
 from unmask.explainers.learned import Batch
 from unmask.masking import subsets
 from unmask.masking.relax import log_bernoulli
-from unmask.task import Task, clone
+from unmask.task import Task, approximated, clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
 
@@ -51,6 +51,7 @@ class INVASE:
     device: str = "auto"
     method: ClassVar[str] = "invase"
     clone = clone
+    approximated = approximated
     save = saving.save
     explain = learned.explain
 

@@ -15,7 +15,7 @@ from unmask import nets, saving, seeds
 from unmask.errors import InputError
 from unmask.explainers import cures, learned
 from unmask.explainers.learned import Batch
-from unmask.task import Task, clone
+from unmask.task import Task, approximated, clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
 
@@ -44,6 +44,7 @@ class L2X:
     method: ClassVar[str] = "l2x"
     readers: ClassVar[dict[str, str]] = {"approximator_": "kept"}
     clone = clone
+    approximated = approximated
     save = saving.save
     explain = learned.explain
 

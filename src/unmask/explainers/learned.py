@@ -144,7 +144,4 @@ def explain(explainer: Any, x: Inputs, target: Tensor | None = None) -> Explanat
     def score(x: Inputs, valid: Tensor, answer: Tensor) -> Tensor:
         return scored(explainer, explainer.task_.reader.prepare(x), answer if explainer.feedback else None)
 
-    def read(x: Inputs, kept: Tensor) -> Tensor:
-        return evaluate(explainer.approximator_, explainer.task_.reader.prepare(x), kept.float()).argmax(1)
-
-    return explained(explainer, x, target, score, read, feedback=explainer.feedback)
+    return explained(explainer, x, target, score, explainer.approximated, feedback=explainer.feedback)

@@ -24,7 +24,7 @@ from unmask.explainers.gradients import GradientXInput
 from unmask.explainers.learned import Batch, Lesson
 from unmask.explainers.losses import flipped, sliced_wasserstein
 from unmask.masking.relax import DRAWS, LARGE
-from unmask.task import Task, clone
+from unmask.task import Task, approximated, clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
 
@@ -57,6 +57,7 @@ class MEED:
     method: ClassVar[str] = "meed"
     readers: ClassVar[dict[str, str]] = {"approximator_": "kept", "rest_": "left"}
     clone = clone
+    approximated = approximated
     save = saving.save
     explain = learned.explain
 

@@ -29,7 +29,7 @@ from unmask.explainers.pretraining import pretrain, random_masks
 from unmask.judge import Judge
 from unmask.masking import subsets
 from unmask.models import shown
-from unmask.task import Task, clone
+from unmask.task import Task, approximated, clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset, rows_of
 
@@ -59,6 +59,7 @@ class Mimic:
     cure: ClassVar[None] = None  # it needs none
     readers: ClassVar[dict[str, str]] = {"approximator_": "kept"}
     clone = clone
+    approximated = approximated
     save = saving.save
     explain = learned.explain
 

@@ -26,7 +26,7 @@ from unmask.explainers.watch import Watch
 from unmask.judge import Draw, mixed_sizes
 from unmask.masking import subsets
 from unmask.masking.relax import log_bernoulli, rebar
-from unmask.task import Task, clone
+from unmask.task import Task, approximated, clone
 from unmask.training import Recipe, minimize, soft_cross_entropy
 from unmask.types import Dataset
 
@@ -59,6 +59,7 @@ class REALX:
     method: ClassVar[str] = "real-x"
     cure: ClassVar[None] = None  # stage 1 is one
     clone = clone
+    approximated = approximated
     save = saving.save
     explain = learned.explain
 

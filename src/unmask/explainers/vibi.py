@@ -17,7 +17,7 @@ from unmask.errors import InputError
 from unmask.explainers import cures, learned
 from unmask.explainers.learned import Batch
 from unmask.masking.relax import DRAWS, LARGE
-from unmask.task import Task, clone
+from unmask.task import Task, approximated, clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
 
@@ -43,6 +43,7 @@ class VIBI:
     method: ClassVar[str] = "vibi"
     readers: ClassVar[dict[str, str]] = {"approximator_": "kept"}
     clone = clone
+    approximated = approximated
     save = saving.save
     explain = learned.explain
 

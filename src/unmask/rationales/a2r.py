@@ -53,7 +53,7 @@ class A2R:
     method: ClassVar[str] = "a2r"
     clone = clone
     save = saving.save
-    predict, told = answering.predict, answering.told
+    predict, told, approximated = answering.predict, answering.told, answering.approximated
     explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:

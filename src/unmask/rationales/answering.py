@@ -16,7 +16,7 @@ from unmask.task import Task, as_inputs, settings_of, targets
 from unmask.training import evaluate
 from unmask.types import Explanation, Inputs
 
-__all__ = ["asked", "explain", "model", "predict", "told"]
+__all__ = ["approximated", "asked", "explain", "model", "predict", "told"]
 
 
 def _fitted(own: Any) -> tuple[RationaleNet, Task]:
@@ -36,6 +36,11 @@ def told(own: Any, x: Inputs, kept: Tensor) -> Tensor:
     net, task = _fitted(own)
     prepared = task.reader.prepare(as_inputs(x, task))
     return evaluate(net.teller, prepared, kept.float()).softmax(1)
+
+
+def approximated(own: Any, x: Inputs, kept: Tensor) -> Tensor:
+    """(n,) the class told from the units kept: what other explainers ask their approximator for."""
+    return told(own, x, kept).argmax(1)
 
 
 def asked(own: Any, x: Inputs, ask: Callable[[RationaleNet, Tensor], Tensor]) -> Tensor:
@@ -69,7 +74,6 @@ def explain(own: Any, x: Inputs, target: Tensor | None = None) -> Explanation:
         x=x,
         layout=task.reader.layout,
         classes=task.classes,
-        approximated=told,
     )
 
 

@@ -44,7 +44,7 @@ class FR:
     method: ClassVar[str] = "fr"
     clone = clone
     save = saving.save
-    predict, told = answering.predict, answering.told
+    predict, told, approximated = answering.predict, answering.told, answering.approximated
     explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:

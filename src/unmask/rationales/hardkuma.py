@@ -53,7 +53,7 @@ class HardKuma:
     _hold: dict[str, list[float]] = field(default_factory=dict, init=False, repr=False)  # multiplier, running mean
     clone = clone
     save = saving.save
-    predict, told = answering.predict, answering.told
+    predict, told, approximated = answering.predict, answering.told, answering.approximated
     explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:

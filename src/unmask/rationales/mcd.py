@@ -46,7 +46,7 @@ class MCD:
     method: ClassVar[str] = "mcd"
     clone = clone
     save = saving.save
-    predict, told = answering.predict, answering.told
+    predict, told, approximated = answering.predict, answering.told, answering.approximated
     explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:

@@ -50,7 +50,7 @@ class MGR:
     method: ClassVar[str] = "mgr"
     clone = clone
     save = saving.save
-    predict, told = answering.predict, answering.told
+    predict, told, approximated = answering.predict, answering.told, answering.approximated
     explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:

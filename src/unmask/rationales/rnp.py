@@ -57,7 +57,7 @@ class RNP:
     _rewards: deque[float] = field(default_factory=lambda: deque([0.0], REMEMBERED), init=False, repr=False)
     clone = clone
     save = saving.save
-    predict, told = answering.predict, answering.told
+    predict, told, approximated = answering.predict, answering.told, answering.approximated
     explain, model = answering.explain, answering.model
 
     def __post_init__(self) -> None:
