@@ -54,6 +54,7 @@ MNIST = _figures(
     l2x                   91.38 91.18 98.54 99.65 6.90
     vibi                  98.29 86.29 99.29 99.65 6.35
     meed                  99.04 74.70 99.80 99.70 6.11
+    meed+noisy-logit-max  99.04 74.70 99.80 99.70 6.11
     """,
     (*FOUR, "sen"),
 )
@@ -68,12 +69,17 @@ FASHION = _figures(
     l2x                   77.30 87.30 89.85 96.00 1.76
     vibi                  84.10 70.85 91.90 94.40 17.36
     meed+swd              97.80 66.65 99.80 99.65 0.70
+    meed+swd+noisy-logit-max  97.80 66.65 99.80 99.65 0.70
     """,
     (*FOUR, "sen"),
 )
 
 PIXELS = ("fs-m", "fu-m", "fs-a", "fu-a", "approximator", "sen-legacy", "sen")
 MEED_FORMS = ("meed", "meed+swd", "meed+noisy-logit-max", "meed+swd+noisy-logit-max")
+RELAXED = (
+    "The paper describes Eq. 5; its figures come from its released code, which relaxes otherwise (noisy-logit-max). "
+    "They stand beside both."
+)
 
 
 def _legacy(figures: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
@@ -106,7 +112,17 @@ TABLES = (
         {"meed": {"randomized-model": 9.39, "permuted-labels": 10.25}},
         "Cosine of masks after the explainer is fitted again; the random row is the chance level.",
     ),
-    Table("3", "mnist-3-8", "image", 25, "zero", PIXELS, (*CONTROLS, *CLASSIC, *OURS), _legacy(MNIST)),
+    Table(
+        "3",
+        "mnist-3-8",
+        "image",
+        25,
+        "zero",
+        PIXELS,
+        (*CONTROLS, *CLASSIC, "meed+noisy-logit-max", "meed-without-prior", *OURS),
+        _legacy(MNIST),
+        RELAXED,
+    ),
     Table(
         "4",
         "fashion-pullover-shirt",
@@ -116,6 +132,6 @@ TABLES = (
         PIXELS,
         (*CONTROLS, *CLASSIC[:-1], *MEED_FORMS, *OURS),
         _legacy(FASHION),
-        "Published values come from another relaxation than Eq. 5 (noisy-logit-max); all four forms are rows.",
+        f"{RELAXED} All four forms are rows.",
     ),
 )
