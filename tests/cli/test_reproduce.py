@@ -55,7 +55,7 @@ def test_rows_that_fail_are_said_and_the_others_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = {"table": "3", "dataset": "digits", "metric": "fs-m", "paper": None, "here": 50.0, "low": 1.0, "high": 99.0}
-    rows = [{**line, "row": "mimic", "note": ""}]
+    rows = [{**line, "row": "mimic", "note": "", "seeds": 1}]
     result = {"title": "It", "scale": "quick", "absent": "", "controls": [], "rows": rows}
     monkeypatch.setattr(reproduce, "run", lambda request: {**result, "failed": {"meed seed=0": "ValueError: no"}})
     with pytest.raises(UnmaskError, match="1 rows could not be measured, the others are kept: meed seed=0: ValueError"):

@@ -18,6 +18,7 @@ def line(row: str, metric: str, here: float | None, paper: float | None) -> dict
         "here": here,
         "low": ends[0],
         "high": ends[1],
+        "seeds": 0 if here is None else 1,
         "note": "mind the gap",
     }
 
@@ -40,6 +41,12 @@ def test_ours_stands_beside_the_papers() -> None:
         ["meed", "98.0 (97.0–99.0)", "97.5", "51.0 (50.0–52.0)"],
         ["infd", "", "40.5", ""],
     ]
+
+
+def test_a_mean_over_seeds_says_over_how_many() -> None:
+    rows = [{**line("meed", "fs-m", 98.04, None), "seeds": 3}]
+    [(_, _, body)] = grid({**RESULT, "controls": [], "rows": rows})
+    assert body == [["meed", "98.0 (97.0–99.0) ×3"]]
 
 
 def test_the_page_holds_everything() -> None:

@@ -6,24 +6,22 @@ Colours come from the page's style sheet, so the pictures follow light, dark and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from unmask.labels import Room, beside, leader
 from unmask.report.plots import Axis, axis, tick
 
 __all__ = ["Point", "bars", "curves", "front", "heat"]
 
 WIDTH, HEIGHT = 560, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 14, 12, 48
-LETTER, LINE = 7.4, 16.0  # room for one letter and one line of a label
-DOT = 6.0
-FURTHEST = 9  # lines between a spot and its name, where all nearer places are taken
+LETTER, DOT = 7.4, 6.0  # room for one letter, radius of a spot
+ROOM = Room((LEFT, TOP, WIDTH - 2, HEIGHT - BOTTOM), letter=LETTER, dot=DOT)
 COLOURS = 7  # line colours of the style sheet
 CELL, ROW = 40, 26  # width and height of a cell in a map
 LONGEST = 16  # letters of a word above a map
-
-Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 @dataclass(frozen=True)
@@ -200,49 +198,15 @@ def _spot(spot: tuple[float, float], look: str) -> str:
 
 
 def _labels(spots: Sequence[tuple[float, float]], names: Sequence[str]) -> list[str]:
-    """Each name beside its spot, where it covers neither a spot nor another name if there is such a place."""
-    taken: list[Box] = [(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in spots]
+    """Each name beside its spot, led back to it where it stands further away."""
     out = []
-    for i, name in enumerate(names):
-        others = taken[:i] + taken[i + 1 :]
-        box = _best(_around(*spots[i], LETTER * len(name)), others)
-        taken.append(box)
-        out.append(_leader(spots[i], box))
+    for spot, name, box in zip(spots, names, beside(spots, names, ROOM), strict=True):
+        line = leader(spot, box, ROOM)
+        if line is not None:
+            (x, y), (to_x, to_y) = line
+            out.append(f'<line class="leader" x1="{x}" y1="{y}" x2="{to_x:.1f}" y2="{to_y:.1f}"/>')
         out.append(f'<text class="label" x="{box[0]:.1f}" y="{box[3] - 3.5:.1f}">{escape(name)}</text>')
     return out
-
-
-def _leader(spot: tuple[float, float], box: Box) -> str:
-    """A line from a spot to its name, where the name stands further away than a line of text."""
-    x, y = min(max(spot[0], box[0]), box[2]), box[1] if box[1] > spot[1] else box[3]
-    if abs(y - spot[1]) <= LINE + DOT:
-        return ""
-    return f'<line class="leader" x1="{spot[0]}" y1="{spot[1]}" x2="{x:.1f}" y2="{y:.1f}"/>'
-
-
-def _best(places: Iterator[tuple[float, Box]], taken: Sequence[Box]) -> Box:
-    """The place that costs least: far from its spot, over something else, outside the picture."""
-    return min((away + sum(_shared(box, t) for t in taken) + _outside(box), box) for away, box in places)[1]
-
-
-def _around(x: float, y: float, width: float) -> Iterator[tuple[float, Box]]:
-    """Places for a label, each with what its distance costs; right of the spot is liked best."""
-    gap = DOT + 4
-    for down in (0.0, *(side * lines * LINE for lines in range(1, FURTHEST + 1) for side in (-1, 1))):
-        sides = (x + gap, x - gap - width, x - width / 2) if down else (x + gap, x - gap - width)
-        for liked, left in enumerate(sides):
-            top = y + down - LINE / 2
-            yield 3 * abs(down) + liked, (left, top, left + width, top + LINE)
-
-
-def _shared(a: Box, b: Box) -> float:
-    wide, high = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
-    return wide * high if wide > 0 and high > 0 else 0.0
-
-
-def _outside(box: Box) -> float:
-    beyond = max(LEFT - box[0], box[2] - (WIDTH - 2), TOP - box[1], box[3] - (HEIGHT - BOTTOM), 0.0)
-    return 1000 * beyond
 
 
 def _looks(names: Sequence[str], controls: Sequence[str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from unmask import distances
 from unmask.attention.seat import topk_loss
+from unmask.labels import Room, beside, leader
 
 __all__ = ["curves", "front", "game", "landscape", "sensitivity", "surrogate", "violins"]
 
@@ -27,18 +28,49 @@ def front(result: Mapping[str, Any]) -> str:
     lines = [*result["rows"], *result["controls"]]
     read = [x for x in lines if x["metric"] == "reading" and x["here"] is not None]
     panels = list(dict.fromkeys((x["table"], x["dataset"]) for x in read))
-    figure, axes = _figure(len(panels))
+    figure, axes = _figure(len(panels), across=3)
+    placed: list[list[tuple[Line, Line]]] = []
     for axis, (table, dataset) in zip(axes, panels, strict=True):
-        for x in read:
-            if (x["table"], x["dataset"]) != (table, dataset):
-                continue
-            enough = _find(lines, x, "fs-m")
-            if enough is not None:
-                _point(axis, x["row"], enough, x)
+        own = [x for x in read if (x["table"], x["dataset"]) == (table, dataset)]
+        points = [(enough, x) for x in own if (enough := _find(lines, x, "fs-m")) is not None]
+        for enough, x in points:
+            spread = {"xerr": _arms(enough), "yerr": _arms(x)}
+            style = {"fmt": "o", "color": _colour(x["row"]), "markersize": 5, "elinewidth": 0.8}
+            axis.errorbar([enough["here"]], [x["here"]], **style, **spread)
         axis.set_title(f"{dataset} ({table})", fontsize=10)
         axis.set_xlabel("FS-M, %")
-    axes[0].set_ylabel("reading of neutral judges, %")
+        axis.set_ylabel("reading of neutral judges, %")
+        axis.margins(0.12)
+        placed.append(points)
+    figure.draw_without_rendering()  # only now is known where the axes stand; there they stay
+    figure.set_layout_engine("none")
+    for axis, points in zip(axes, placed, strict=True):
+        _name(figure, axis, points)
     return _svg(figure)
+
+
+def _name(figure: Any, axis: Any, points: Sequence[tuple[Line, Line]]) -> None:
+    """Write names beside spots, clear of each other; a thin line leads back from those that had to stand apart."""
+    high, box, scale = figure.bbox.height, axis.get_window_extent(), figure.dpi / 72
+
+    def pixels(x: float, y: float) -> tuple[float, float]:
+        across, up = axis.transData.transform((x, y))
+        return float(across), high - float(up)
+
+    names, at = [x["row"] for _, x in points], [pixels(enough["here"], x["here"]) for enough, x in points]
+    whiskers = [
+        (pixels(a["low"], b["here"])[0], y - scale, pixels(a["high"], b["here"])[0], y + scale)
+        for (a, b), (_, y) in zip(points, at, strict=True)
+    ]
+    room = Room((box.x0, high - box.y1, box.x1, high - box.y0), 4.7 * scale, 9.5 * scale, 4 * scale)
+    back = axis.transData.inverted().transform  # data say where, whatever the resolution of the file
+    for spot, name, place in zip(at, names, beside(at, names, room, whiskers), strict=True):
+        corner = back((place[0], high - place[3] + 2 * scale))
+        axis.annotate(name, corner, annotation_clip=False, fontsize=7.5, color=_colour(name))
+        line = leader(spot, place, room)
+        if line is not None:
+            ends = back([(x, high - y) for x, y in line])
+            axis.plot(ends[:, 0], ends[:, 1], color=_colour(name), linewidth=0.5, alpha=0.6)
 
 
 def curves(named: Mapping[str, Sequence[float]], title: str) -> str:
@@ -161,22 +193,25 @@ def _find(lines: Sequence[Line], like: Line, metric: str) -> Line | None:
     return next((x for x in found if x["here"] is not None), None)
 
 
-def _point(axis: Any, row: str, x: Line, y: Line) -> None:
-    colour = OURS if row.startswith("mimic") else CONTROL if row in ("random", "first-k", "last-k") else OTHER
-    spread = {"xerr": _arms(x), "yerr": _arms(y)}
-    axis.errorbar([x["here"]], [y["here"]], fmt="o", color=colour, markersize=5, elinewidth=0.8, **spread)
-    axis.annotate(row, (x["here"], y["here"]), xytext=(5, 4), textcoords="offset points", fontsize=7.5, color=colour)
+def _colour(row: str) -> str:
+    return OURS if row.startswith("mimic") else CONTROL if row in ("random", "first-k", "last-k") else OTHER
 
 
 def _arms(line: Line) -> list[list[float]]:
     return [[max(0.0, line["here"] - line["low"])], [max(0.0, line["high"] - line["here"])]]
 
 
-def _figure(panels: int) -> tuple[Any, Any]:
+def _figure(panels: int, across: int = 6) -> tuple[Any, Any]:
+    """A figure with so many panels, at most `across` side by side, and their axes."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.6 * max(1, panels), 3.8), layout="constrained")
-    axes = figure.subplots(1, max(1, panels), squeeze=False)[0]
+    wide = min(max(1, panels), across)
+    high = -(-max(1, panels) // wide)
+    figure = Figure(figsize=(4.6 * wide, 3.8 * high), layout="constrained")
+    every = figure.subplots(high, wide, squeeze=False).ravel()
+    for axis in every[max(1, panels) :]:
+        axis.remove()
+    axes = every[: max(1, panels)]
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(color="#e6e6e6", linewidth=0.6)

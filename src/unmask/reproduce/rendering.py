@@ -32,7 +32,8 @@ def as_markdown(results: Sequence[Mapping[str, Any]], pictures: Sequence[str] = 
     parts = [
         "# Results",
         "Made by `unmask reproduce render` from the files under `results/`; nothing here is typed in by hand. "
-        "Per cent. Ours with a 95% interval: over seeds where there are several, over test rows where there is one. "
+        "Per cent. Ours with a 95% interval: over test rows where there is one seed, over seeds where there are more "
+        "(×3: the mean of three). "
         "FS-A and FU-A are those of fresh networks trained with Adam and early stopping on validation rows. Methods "
         "that ask the model about each row many times (LIME, KernelSHAP, INFD) are measured on 200 test rows, without "
         "these.",
@@ -103,7 +104,9 @@ def _reading(lines: Sequence[Line]) -> str:
 
 
 def _interval(line: Line) -> str:
-    return f"{_number(line['here'])} ({_number(line['low'])}–{_number(line['high'])})"
+    """The value with its interval, and over how many seeds it is the mean where it is one."""
+    seeds = f" ×{line['seeds']}" if line["seeds"] > 1 else ""
+    return f"{_number(line['here'])} ({_number(line['low'])}–{_number(line['high'])}){seeds}"
 
 
 def _number(value: float) -> str:
