@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from explainers.samples import model, task
+from explainers.samples import model, task, with_start
 from unmask import api, auto
 from unmask.audit import smuggling
 from unmask.auto import Comparison, choose
@@ -76,6 +76,17 @@ def test_unknown_and_impossible_candidates_are_refused() -> None:
     black_box = wrap(LogisticRegression(max_iter=500).fit(data.train.x.numpy(), data.train.y.numpy()))
     with pytest.raises(InputError, match="every candidate needs them; add 'mimic' or 'occlusion'"):
         choose(black_box, data, 2, candidates=("gradient", "integrated-gradients"))
+
+
+def test_whoever_cannot_explain_is_left_out_and_it_is_said_why() -> None:
+    told: list[str] = []
+    unfitted = {name: make(name, 2) for name in ("gradient", "occlusion")}
+    fitted = auto._fitted(unfitted, with_start(), task("words"), told.append)
+    assert list(fitted) == ["occlusion"]
+    assert len(told) == 1
+    assert told[0].startswith("auto: gradient is left out: the tokenizer gives")
+    with pytest.raises(InputError, match="the tokenizer gives"):
+        auto._fitted({"gradient": make("gradient", 2)}, with_start(), task("words"), told.append)
 
 
 @pytest.mark.slow

@@ -76,7 +76,8 @@ def _fitted(unfitted: Mapping[str, Any], model: Wrapped, data: Dataset, say: Cal
     with progress.bar("candidates", len(unfitted)) as step:
         for name, explainer in unfitted.items():
             try:
-                fitted[name] = explainer.fit(model, data)
+                explainer.fit(model, data).explain(data.validation.x[:2])  # some say only then that they cannot
+                fitted[name] = explainer
             except UnmaskError as error:
                 faults.append(error)
                 say(f"auto: {name} is left out: {error}")

@@ -6,13 +6,14 @@ from functools import cache
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from unmask.api import train_model
 from unmask.data.own import dataset
 from unmask.explainers import METHODS, learned
 from unmask.methods import make
-from unmask.models import Wrapped
-from unmask.seeds import generator
+from unmask.models import Wrapped, wrap
+from unmask.seeds import generator, seeded
 from unmask.training import Recipe
 from unmask.types import Dataset
 
@@ -63,6 +64,30 @@ def task(kind: str) -> Dataset:
 @cache
 def model(kind: str) -> Wrapped:
     return train_model(task(kind), recipe=Recipe(epochs=15, batch=8, rate=1e-2))
+
+
+class Sums(nn.Module):
+    """A class from the sum of vectors of three numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(5, 3)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.table(ids).sum(1)
+
+
+def with_start() -> Wrapped:
+    """A module whose tokenizer puts a token of its own before every text: more ids than words."""
+
+    def ids(rows: list[list[str]]) -> Tensor:
+        padded = torch.zeros(len(rows), 1 + max(map(len, rows))).long()
+        for i, row in enumerate(rows):
+            padded[i, : 1 + len(row)] = torch.tensor([1, *(2 + len(word) % 3 for word in row)])
+        return padded
+
+    with seeded(0):
+        return wrap(Sums(), takes="ids", tokenizer=ids, outputs="logits")
 
 
 def unfitted(method: str, k: Any = K, removal: str | None = None) -> Any:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from explainers.samples import fitted, task, unfitted
+from explainers.samples import fitted, task, unfitted, with_start
 from unmask.errors import InputError
 from unmask.models import wrap
 
@@ -32,18 +32,6 @@ def test_words_without_vectors_are_refused() -> None:
 
 
 def test_a_tokenizer_with_more_ids_than_words_is_refused() -> None:
-    class Net(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.table = nn.Embedding(5, 3)
-
-        def forward(self, ids: Tensor) -> Tensor:
-            return self.table(ids).sum(1)
-
-    def with_start(rows: list[list[str]]) -> Tensor:
-        return torch.ones(len(rows), 1 + max(len(row) for row in rows)).long()
-
-    net = wrap(Net(), takes="ids", tokenizer=with_start, outputs="logits")
-    explainer = unfitted("gradient").fit(net, task("words"))
+    explainer = unfitted("gradient").fit(with_start(), task("words"))
     with pytest.raises(InputError, match="one id for each word"):
         explainer.explain(task("words").test.x)

@@ -11,7 +11,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
-from explainers.samples import KINDS, SHORT, K, fitted, model, task
+from explainers.samples import KINDS, SHORT, K, fitted, model, task, with_start
 from unmask.data.own import dataset
 from unmask.errors import InputError
 from unmask.explainers import learned
@@ -184,6 +184,12 @@ def test_a_model_without_gradients_has_no_prior_and_origin_says_so() -> None:
         "on": "gradient x input",
     }
     assert not torch.equal(said["off"].explain(data.test.x).scores, said["on"].explain(data.test.x).scores)
+
+
+def test_gradients_that_cannot_be_brought_to_words_are_no_prior() -> None:
+    data = task("words")
+    e = MEED(K, recipe=SHORT).fit(with_start(), data).explain(data.test.x)
+    assert e.origin["prior"] == "none"
 
 
 # --- the rest ---------------------------------------------------------------------------------------------------------

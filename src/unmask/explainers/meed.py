@@ -132,7 +132,10 @@ class MEED:
             return None
         gi = GradientXInput(self.k, absolute=True, removal=self.removal)
         gi.task_ = lesson.task
-        scores = gi.explain(lesson.train.raw, lesson.train.p.argmax(1)).scores
+        try:
+            scores = gi.explain(lesson.train.raw, lesson.train.p.argmax(1)).scores
+        except InputError:  # a module whose gradients cannot be brought to units
+            return None
         mean = scores.sum(1, keepdim=True) / lesson.train.valid.sum(1, keepdim=True)
         return _log_softmax(scores / mean.clamp(min=1e-30), lesson.train.valid)
 
