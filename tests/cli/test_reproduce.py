@@ -38,7 +38,7 @@ def test_a_page_is_made_of_what_was_measured(tmp_path: Path) -> None:
     line = {"key": keys["random"], "values": {"fs-m": [55.8, 54.0, 57.0]}, "versions": {}}
     other = {"key": keys["l2x"], "values": {"fs-m": [94.8, 94.0, 95.0]}, "versions": {}}
     (tmp_path / "mnist-3-8-default.jsonl").write_text(f"{json.dumps(line)}\n{json.dumps(other)}\n")
-    render_step(tmp_path, tmp_path / "page.md", "default", 1)
+    render_step(tmp_path, tmp_path / "page.md", "default")
     page = (tmp_path / "page.md").read_text()
     assert "| random | 55.8 (54.0–57.0) |" in page
     assert "| l2x | 94.8 (94.0–95.0) | 91.4 |" in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from scipy import stats
 
 from unmask.audit import CHECKS
 from unmask.errors import InputError
-from unmask.reproduce import running, tables
+from unmask.explainers.meed import MEED
+from unmask.reproduce import judging, running, tables
 from unmask.reproduce.measuring import Trial
-from unmask.reproduce.running import Request, _summary, run, seeds_apart, stored, tables_so_far
+from unmask.reproduce.running import Request, _summary, run, seeds_apart, seeds_stored, stored, tables_so_far
 
 CONTRACT = {"table", "dataset", "row", "metric", "paper", "here", "low", "high", "seeds", "better", "note"}
 
@@ -210,32 +212,118 @@ def test_one_row_that_fails_does_not_stop_the_others(
     assert run(request_for(tmp_path, rows=("random", "meed", "mimic")))["failed"] == {}
 
 
-def test_judges_read_what_another_paper_measured(
-    tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The explainer was not kept then, so it is measured again; afterwards nothing is left to do."""
+@pytest.fixture
+def panels(monkeypatch: pytest.MonkeyPatch, measured: list[str]) -> list[list[str]]:
+    """Measuring keeps an empty folder for each explainer; each panel reads otherwise; who was read is listed."""
     asked: list[list[str]] = []
+    quick = running.measure
+
+    def measure(trial: Trial, cache: Path) -> dict[str, Any]:
+        judging.kept_in(trial, cache).mkdir(parents=True, exist_ok=True)
+        return quick(trial, cache)
 
     def audited(table: Any, rows: list[str], seed: int, scale: str, cache: Path) -> dict[str, Any]:
         asked.append(rows)
-        value = 91.0 - len(asked)  # another panel reads otherwise
+        value = 91.0 - len(asked)
         return {row: {"reading": [value, value - 1, value + 1]} for row in rows}
 
-    monkeypatch.setattr(running, "audited", audited)
-    settings: dict[str, Any] = {"dataset": "mnist-3-8", "rows": ("random", "meed")}
-    run(request_for(tmp_path, paper="meed", table="3", **settings))
-    assert len(measured) == 2
-    result = run(request_for(tmp_path, paper="mimic", table="front", **settings))
+    monkeypatch.setattr(running, "measure", measure)
+    monkeypatch.setattr(judging, "audited", audited)
+    return asked
+
+
+def front(folder: Path, *rows: str, paper: str = "mimic", table: str = "front") -> Request:
+    return request_for(folder, paper=paper, table=table, dataset="mnist-3-8", rows=rows)
+
+
+def readings(result: dict[str, Any]) -> dict[str, float]:
+    return {line["row"]: line["here"] for line in result["rows"] if line["metric"] == "reading"}
+
+
+def test_one_panel_reads_all_rows_of_a_table(tmp_path: Path, measured: list[str], panels: list[list[str]]) -> None:
+    """A row that comes later has all of them read again, so that readings of a table can be compared."""
+    result = run(front(tmp_path, "random", "meed"))
+    assert (len(measured), panels) == (2, [["random", "meed"]])
+    assert readings(result) == {"meed": 90.0}
+    run(front(tmp_path, "random", "meed"))
+    assert (len(measured), len(panels)) == (2, 1)
+    result = run(front(tmp_path, "random", "meed", "mimic"))
+    assert panels[1] == ["random", "meed", "mimic"]
+    assert readings(result) == {"meed": 89.0, "mimic": 89.0}
+    assert not any("panels" in line["note"] for line in result["rows"])
+
+
+def test_rows_at_hand_are_read_although_they_were_not_asked_for(
+    tmp_path: Path, measured: list[str], panels: list[list[str]]
+) -> None:
+    run(front(tmp_path, "meed"))
+    run(front(tmp_path, "mimic"))
+    assert panels == [["meed"], ["meed", "mimic"]]
+    assert readings(run(front(tmp_path, "meed", "mimic"))) == {"meed": 89.0, "mimic": 89.0}
+
+
+def test_what_is_no_longer_kept_is_fitted_again_to_be_read(
+    tmp_path: Path, measured: list[str], panels: list[list[str]]
+) -> None:
+    """Results are in version control, fitted explainers are not: a fresh copy must be able to go on."""
+    run(front(tmp_path, "random", "meed"))
+    shutil.rmtree(tmp_path / ".models")
+    run(front(tmp_path, "random", "meed"))
+    assert len(measured) == 2  # all is read: nothing is left to do
+    run(front(tmp_path, "random", "meed", "mimic"))
+    assert [key.split()[4] for key in measured[2:]] == ["meed", "mimic"]
+    assert panels[1] == ["random", "meed", "mimic"]
+
+
+def test_what_another_paper_measured_is_fitted_again_to_be_read(
+    tmp_path: Path, measured: list[str], panels: list[list[str]]
+) -> None:
+    run(front(tmp_path, "random", "meed", paper="meed", table="3"))
+    shutil.rmtree(tmp_path / ".models")
+    result = run(front(tmp_path, "random", "meed"))
     assert len(measured) == 3
-    assert asked == [["random", "meed"]]
     assert {line["better"] for line in result["rows"] if line["metric"] == "reading"} == {"higher"}
-    run(request_for(tmp_path, paper="mimic", table="front", **settings))
-    assert (len(measured), len(asked)) == (3, 1)
-    result = run(
-        request_for(tmp_path, paper="mimic", table="front", **{**settings, "rows": ("random", "meed", "mimic")})
+
+
+def test_a_table_read_by_several_panels_says_so(tmp_path: Path, measured: list[str], panels: list[list[str]]) -> None:
+    run(front(tmp_path, "random", "meed"))
+    shutil.rmtree(tmp_path / ".models")
+    run(front(tmp_path, "random", "mimic"))  # meed is not at hand
+    result = tables_so_far(front(tmp_path, "random", "meed", "mimic"))
+    assert readings(result) == {"meed": 90.0, "mimic": 89.0}
+    assert all("Readings come from 2 panels" in line["note"] for line in result["rows"])
+
+
+def test_judges_that_fail_do_not_stop_the_run(
+    tmp_path: Path, measured: list[str], panels: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise InputError("no judges today")
+
+    monkeypatch.setattr(judging, "audited", broken)
+    said: list[str] = []
+    result = run(front(tmp_path, "random", "meed"), say=said.append)
+    assert result["failed"] == {"readings of front, mnist-3-8, seed 0": "no judges today"}
+    assert any("no judges today" in line for line in said)
+    assert {line["metric"] for line in result["rows"]} >= {"fs-m", "fu-m"}
+
+
+def test_the_rows_behind_a_metric_are_its_own(tmp_path: Path, measured: list[str]) -> None:
+    trial = front(tmp_path, "meed", paper="meed", table="3").trials()[0]
+    values = {name: [1.0, 0.0, 2.0] for name in ("fs-m", "sen")}
+    running._file(tmp_path, trial.table, trial.scale).write_text(
+        json.dumps({"key": trial.key, "values": values, "n": 1984}) + "\n"
     )
-    assert asked[1] == ["random", "meed", "mimic"]
-    assert {r["row"]: r["here"] for r in result["rows"] if r["metric"] == "reading"} == {"meed": 90.0, "mimic": 89.0}
+    found = tables_so_far(front(tmp_path, "meed", paper="meed", table="3"))["rows"]
+    assert {line["metric"]: line["n"] for line in found if line["here"] is not None} == {"fs-m": 1984, "sen": 100}
+
+
+def test_all_seeds_that_are_stored_are_counted(tmp_path: Path, measured: list[str]) -> None:
+    assert seeds_stored(tmp_path, "default") == 1
+    run(request_for(tmp_path, rows=("gradient",), seeds=3))
+    run(request_for(tmp_path, rows=("random",)))
+    assert seeds_stored(tmp_path, "default") == 3
+    assert seeds_stored(tmp_path, "quick") == 1
 
 
 def test_other_settings_are_another_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,11 +332,17 @@ def test_other_settings_are_another_trial(tmp_path: Path, monkeypatch: pytest.Mo
     assert request_for(tmp_path, rows=("meed",)).trials()[0].key != before
 
 
+def test_other_defaults_of_a_method_are_another_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = request_for(tmp_path, rows=("meed",)).trials()[0].key
+    monkeypatch.setattr(MEED.__init__, "__defaults__", (0.4, *(MEED.__init__.__defaults__ or ())[1:]))
+    assert request_for(tmp_path, rows=("meed",)).trials()[0].key != before
+
+
 def test_points_of_models_from_other_seeds_are_found_again(tmp_path: Path) -> None:
     request = Request("seat", table="seeds", folder=tmp_path)
     trial = next(t for t in request.trials() if t.table.dataset == "sst2")
     line = {"key": trial.key, "values": {"jsd-seeds": [0.1, 0.0, 0.2]}, "points": [[0.3, 0.1]]}
-    running._file(tmp_path, trial).write_text(json.dumps(line) + "\n")
+    running._file(tmp_path, trial.table, trial.scale).write_text(json.dumps(line) + "\n")
     assert seeds_apart(request) == {"sst2": {trial.row: [[0.3, 0.1]]}}
 
 

@@ -97,7 +97,7 @@ def reproduce(
     metric: MetricOption = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few rows and epochs: minutes instead of hours.")] = False,
     scale: ScaleOption = "default",
-    seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds.", min=1)] = 1,
+    seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds; render shows all there are.", min=1)] = 1,
     jobs: Annotated[int, typer.Option(metavar="N", help="Rows measured side by side.", min=1)] = 2,
     backend: BackendOption = "joblib",
     address: AddressOption = None,
@@ -120,7 +120,7 @@ def reproduce(
     if paper == "list":
         show_rows(paper_rows(), as_json=False)
     elif paper == "render":
-        render_step(results, out, size, seeds)
+        render_step(results, out, size)
     else:
         rows, metrics = tuple(row or ()), tuple(metric or ())
         request = Request(paper, table, dataset, rows, size, seeds, jobs, results, metrics, backend, address)

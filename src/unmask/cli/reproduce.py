@@ -15,7 +15,7 @@ from unmask.errors import UnmaskError
 from unmask.reproduce import PAPERS, tables_of
 from unmask.reproduce.figures import FIGURES, drawn, narrowed
 from unmask.reproduce.rendering import as_markdown, claim_of, grid
-from unmask.reproduce.running import Request, run, tables_so_far
+from unmask.reproduce.running import Request, run, seeds_stored, tables_so_far
 from unmask.writing import write_text
 
 __all__ = ["paper_rows", "render_step", "reproduce_step"]
@@ -47,8 +47,9 @@ def reproduce_step(request: Request, out: Path | None, figure: str | None = None
         raise UnmaskError(f"{len(result['failed'])} rows could not be measured, the others are kept: {told}")
 
 
-def render_step(folder: Path, out: Path, scale: str, seeds: int) -> None:
-    """All that was measured so far, as a page with its pictures beside it."""
+def render_step(folder: Path, out: Path, scale: str) -> None:
+    """All that was measured so far, of all seeds, as a page with its pictures beside it."""
+    seeds = seeds_stored(folder, scale)
     asked = {paper: Request(paper, scale=scale, seeds=seeds, folder=folder) for paper in PAPERS}
     found = {paper: result for paper, request in asked.items() if (result := tables_so_far(request))["rows"]}
     pictures: dict[str, str] = {}

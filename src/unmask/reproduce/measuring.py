@@ -22,7 +22,7 @@ from unmask.masking.removals import make_removal
 from unmask.methods import make
 from unmask.models import Wrapped, shown
 from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE
-from unmask.reproduce.references import RECIPES, SIZES, reference
+from unmask.reproduce.references import SIZES, recipe_of, reference
 from unmask.reproduce.tables import (
     CLAIM_RECIPE,
     CLAIM_ROWS,
@@ -35,10 +35,10 @@ from unmask.reproduce.tables import (
     made,
     named,
 )
-from unmask.task import seeded
+from unmask.task import seeded, settings_of
 from unmask.types import Dataset, Explanation, Split
 
-__all__ = ["COSTLY", "Trial", "audited", "interval", "kept_in", "measure", "percent", "some"]
+__all__ = ["COSTLY", "Trial", "audited", "interval", "kept_in", "measure", "percent", "rows_behind", "some"]
 
 SLOW = ("lime", "kernel-shap", "infd", "smoothgrad", "occlusion")  # ask the model about each row many times
 SLOW_ROWS = 200  # test rows for those
@@ -60,15 +60,18 @@ class Trial:
     @property
     def key(self) -> str:
         t = self.table
-        rest: tuple[Any, ...] = (SIZES, RECIPES, t.small)
-        others = {
+        method, settings = made(self.row, t, self.scale, 0)
+        others: dict[str, tuple[Any, ...]] = {
             "attention": (REVIEWS,),
             "steady": (STEADY_ROWS, VANILLA),
             "rationale": (REVIEW_ROWS, MOVIE_ROWS, SHARE, LAST),
             "critique": (CLAIM_ROWS, CLAIM_RECIPE),
         }
-        rest = others.get(t.kind, rest)
-        made_of = (made(self.row, t, self.scale, 0), *rest)
+        if t.kind in others:
+            made_of: tuple[Any, ...] = ((method, settings), *others[t.kind])
+        else:  # what a row leaves to its method counts as well
+            whole = settings if method == "auto" else settings_of(make(method, t.k, t.removal, settings))
+            made_of = (method, whole, SIZES, recipe_of(t, self.scale, 0))
         mark = hashlib.blake2b(repr(made_of).encode(), digest_size=4).hexdigest()  # other settings, another trial
         row = named(self.row, t.kind)
         return f"{t.dataset} k={t.k} {t.removal} {self.scale} {row} seed={self.seed} {mark}"
@@ -165,6 +168,14 @@ def _costly(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict
             values = function_of(name)(case, subject).values
             found[name] = None if bool(values.isnan().all()) else percent(values, trial.seed)
     return found
+
+
+def rows_behind(metric: str, n: int | None) -> int | None:
+    """On how many of the n test rows a metric stands."""
+    if n is None:
+        return None
+    most = {"sen": SENSED, "sen-legacy": SENSED, "reading": AUDITED, "encoding-share": AUDITED}
+    return min(n, {**most, **dict.fromkeys(SANITY, AUDITED)}.get(metric, n))
 
 
 def some(split: Split, n: int, seed: int, what: str) -> Split:

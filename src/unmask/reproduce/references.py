@@ -19,7 +19,7 @@ from unmask.reproduce.tables import Scale, Table
 from unmask.training import Recipe, fit_classifier
 from unmask.types import Dataset
 
-__all__ = ["RECIPES", "SIZES", "Reference", "reference"]
+__all__ = ["SIZES", "Reference", "recipe_of", "reference"]
 
 SIZES: dict[tuple[str, Scale], tuple[int, int, int]] = {
     ("words", "quick"): (1000, 250, 500),
@@ -58,7 +58,7 @@ def reference(table: Table, seed: int, scale: Scale, cache: Path) -> Reference:
         net.load_state_dict(load_file(path))
     else:
         train, held_out = ((net.reader.prepare(split.x), split.y) for split in (data.train, data.validation))
-        fit_classifier(net, train, held_out, _recipe(table, scale, seed))
+        fit_classifier(net, train, held_out, recipe_of(table, scale, seed))
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_suffix(f".{os.getpid()}")
         save_file({name: value.contiguous() for name, value in net.state_dict().items()}, draft)
@@ -70,7 +70,7 @@ def reference(table: Table, seed: int, scale: Scale, cache: Path) -> Reference:
 
 def model_file(table: Table, seed: int, scale: Scale, cache: Path) -> Path:
     """Where the model is kept; other rows or another recipe have another name."""
-    mark = hashlib.blake2b(repr((SIZES, JUDGES, _recipe(table, scale, seed))).encode(), digest_size=4).hexdigest()
+    mark = hashlib.blake2b(repr((SIZES, JUDGES, recipe_of(table, scale, seed))).encode(), digest_size=4).hexdigest()
     return cache / f"{table.dataset}-{table.removal}-{scale}-{seed}-{mark}.safetensors"
 
 
@@ -82,7 +82,8 @@ def _net(table: Table, data: Dataset, seed: int) -> Any:
         return nets.TableNet(reader, len(data.classes), (256, 256))
 
 
-def _recipe(table: Table, scale: Scale, seed: int) -> Recipe:
+def recipe_of(table: Table, scale: Scale, seed: int) -> Recipe:
+    """How the explained model of a table is trained."""
     recipe = SMALL if table.small else RECIPES[table.kind]
     return replace(recipe, seed=seed, epochs=max(recipe.epochs, QUICK_EPOCHS) if scale == "quick" else recipe.epochs)
 

@@ -7,7 +7,7 @@ import platform
 import shutil
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -18,10 +18,12 @@ from scipy import stats
 
 from unmask import progress
 from unmask.audit import CHECKS
+from unmask.errors import UnmaskError
 from unmask.reproduce import PAPERS
 from unmask.reproduce.attending import attended
 from unmask.reproduce.criticizing import criticized
-from unmask.reproduce.measuring import COSTLY, Trial, audited, kept_in, measure
+from unmask.reproduce.judging import Group, mixed, read, unread, with_readings
+from unmask.reproduce.measuring import COSTLY, Trial, kept_in, measure, rows_behind
 from unmask.reproduce.rationalizing import rationalized
 from unmask.reproduce.references import reference
 from unmask.reproduce.request import Request
@@ -31,7 +33,7 @@ from unmask.sweep import engine
 from unmask.sweep.engine import Failure, Job
 from unmask.writing import add_line
 
-__all__ = ["Request", "run", "seeds_apart", "stored", "tables_so_far", "warm_start"]
+__all__ = ["Request", "run", "seeds_apart", "seeds_stored", "stored", "tables_so_far", "warm_start"]
 
 MEASURES: dict[str, Callable[[Trial, Path], dict[str, Any]]] = {
     "attention": attended,
@@ -46,7 +48,8 @@ def run(request: Request, say: Callable[[str], None] = progress.say) -> dict[str
     started = time.perf_counter()
     trials = request.trials()
     done, failed = stored(request.folder, trials), dict[str, str]()
-    missing = _unique(t for t in trials if not _complete(t, done, request.folder))
+    waiting = unread(trials, done)
+    missing = _unique(t for t in trials if not _complete(t, done, waiting, request.folder))
     for trial in missing:
         if trial.key not in done:  # what was kept of it, but never measured, may come from other code
             shutil.rmtree(kept_in(trial, request.folder / ".models"), ignore_errors=True)
@@ -57,9 +60,11 @@ def run(request: Request, say: Callable[[str], None] = progress.say) -> dict[str
                 failed[trial.key] = result.why
                 say(f"{trial.key} failed: {failed[trial.key]}")
             else:
-                add_line(_file(request.folder, trial), json.dumps({**result, "versions": _versions()}))
+                add_line(
+                    _file(request.folder, trial.table, trial.scale), json.dumps({**result, "versions": _versions()})
+                )
             step(trial.key)
-    _judge(request, [t for t in trials if t.key not in failed])
+    failed |= _judge(request, [t for t in trials if t.key not in failed], say)
     tables = _tables(request, stored(request.folder, trials), time.perf_counter() - started)
     return {**tables, "failed": failed}
 
@@ -87,29 +92,44 @@ def seeds_apart(request: Request) -> dict[str, dict[str, list[list[float]]]]:
     return found
 
 
+def seeds_stored(folder: Path, scale: str) -> int:
+    """How many seeds there are results of: the highest that any row was measured with, and those before it."""
+    found = [
+        int(key.rpartition("seed=")[2].partition(" ")[0])
+        for path in folder.glob(f"*-{scale}.jsonl")
+        for key in (json.loads(line)["key"] for line in path.read_text("utf-8").splitlines())
+    ]
+    return 1 + max(found, default=0)
+
+
 def stored(folder: Path, trials: Iterable[Trial]) -> dict[str, dict[str, Any]]:
     """key -> result of all that was measured before; a later line adds to or replaces an earlier one."""
     found: dict[str, dict[str, Any]] = {}
-    for path in sorted({_file(folder, trial) for trial in trials}):
+    for path in sorted({_file(folder, t.table, t.scale) for t in trials}):
         for line in path.read_text("utf-8").splitlines() if path.exists() else ():
             result = json.loads(line)
-            values = {**found.get(result["key"], {}).get("values", {}), **result["values"]}
-            found[result["key"]] = {**found.get(result["key"], {}), **result, "values": values}
+            before = found.get(result["key"], {})
+            both = {part: {**before.get(part, {}), **result.get(part, {})} for part in ("values", "read")}
+            found[result["key"]] = {**before, **result, **both}
     return found
 
 
-def _file(folder: Path, trial: Trial) -> Path:
-    return folder / f"{trial.table.dataset.replace(':', '-')}-{trial.scale}.jsonl"
+def _file(folder: Path, table: Table, scale: Scale) -> Path:
+    return folder / f"{table.dataset.replace(':', '-')}-{scale}.jsonl"
 
 
-def _complete(trial: Trial, done: dict[str, dict[str, Any]], folder: Path) -> bool:
+def _keep(folder: Path, table: Table, scale: Scale, result: Mapping[str, Any]) -> None:
+    add_line(_file(folder, table, scale), json.dumps({**result, "versions": _versions()}))
+
+
+def _complete(trial: Trial, done: dict[str, dict[str, Any]], waiting: set[Group], folder: Path) -> bool:
     """Whether nothing is left to measure: costly metrics are there (null counts), and what judges must read is kept."""
     if trial.key not in done:
         return False
-    values = done[trial.key]["values"]
-    unread = "reading" in trial.metrics and "reading" not in values and trial.row not in CONTROLS
-    if unread and not kept_in(trial, folder / ".models").exists():
+    to_be_read = (trial.table, trial.seed) in waiting and trial.row not in CONTROLS
+    if to_be_read and not kept_in(trial, folder / ".models").exists():
         return False
+    values = done[trial.key]["values"]
     return all(m in values for m in trial.metrics if m in COSTLY or trial.table.kind == "steady")
 
 
@@ -142,39 +162,37 @@ def _measure(trial: Trial) -> Callable[[Trial, Path], dict[str, Any]]:
     return MEASURES.get(trial.table.kind, measure)
 
 
-def _judge(request: Request, trials: Sequence[Trial]) -> None:
-    """Tables with a reading: all their rows in one audit for each seed, where one of them has not been read yet.
-
-    What was read before, beside the rows of another table, stays: a panel of judges depends on whom it is lent masks.
-    """
-    done = stored(request.folder, trials)
-    groups: dict[tuple[Table, int], list[Trial]] = {}
-    for trial in trials:
-        if "reading" in trial.table.metrics:
-            groups.setdefault((trial.table, trial.seed), []).append(trial)
-    for (table, seed), group in groups.items():
-        group = [trial for trial in group if trial.key in done]
-        if not group or all("reading" in done[trial.key]["values"] for trial in group):
-            continue
-        rows = [trial.row for trial in group]
-        found = audited(table, rows, seed, group[0].scale, request.folder / ".models")
-        for trial in group:
-            if "reading" in done[trial.key]["values"]:
-                continue
-            line = {"key": trial.key, "values": {"reading": None, **found[trial.row]}, "versions": _versions()}
-            add_line(_file(request.folder, trial), json.dumps(line))
+def _judge(request: Request, trials: Sequence[Trial], say: Callable[[str], None]) -> dict[str, str]:
+    """Have read what was not read yet, a table and a seed at a time; what could not be read, and why."""
+    done, cache, failed = stored(request.folder, trials), request.folder / ".models", dict[str, str]()
+    for group in sorted(unread(trials, done), key=lambda group: (group[0].dataset, group[0].name, group[1])):
+        name = f"{group[0].name}, {group[0].dataset}, seed {group[1]}"
+        try:
+            for line in read(group, trials[0].scale, done, cache):
+                add_line(
+                    _file(request.folder, group[0], trials[0].scale), json.dumps({**line, "versions": _versions()})
+                )
+        except UnmaskError as error:
+            failed[f"readings of {name}"] = str(error)
+            say(f"the judges of {name} failed: {error}")
+    return failed
 
 
 def _tables(request: Request, done: dict[str, dict[str, Any]], seconds: float) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     controls: list[dict[str, Any]] = []
     for table in request.tables():
-        for row in request.rows_of(table):
-            results = [
-                done.get(Trial(table, row, seed, cast("Scale", request.scale)).key) for seed in range(request.seeds)
+        found = {
+            row: [
+                done[key]
+                for seed in range(request.seeds)
+                if (key := Trial(table, row, seed, cast("Scale", request.scale)).key) in done
             ]
-            lines = _lines(table, row, [r for r in results if r is not None])
-            (controls if row in CONTROLS else rows).extend(lines)
+            for row in request.rows_of(table)
+        }
+        warned = replace(table, note=" ".join(filter(None, (table.note, mixed(table, _by_seed(found))))))
+        for row, results in found.items():
+            (controls if row in CONTROLS else rows).extend(_lines(warned, row, results))
     return {
         "paper": request.paper,
         "title": PAPERS[request.paper].title,
@@ -188,15 +206,24 @@ def _tables(request: Request, done: dict[str, dict[str, Any]], seconds: float) -
     }
 
 
+def _by_seed(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[list[Mapping[str, Any]]]:
+    """The results of all rows, seed by seed."""
+    seeds: dict[str, list[Mapping[str, Any]]] = {}
+    for result in (r for results in found.values() for r in results):
+        seeds.setdefault(result["key"].rpartition("seed=")[2].partition(" ")[0], []).append(result)
+    return list(seeds.values())
+
+
 def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     lines = []
     published = table.published.get(row, {})
     if not results:
         return []
     bars = table.bars.get(row, {})
-    names = {m: None for r in results for m in r["values"] if m.partition("@")[0] in table.metrics}
+    values = [with_readings(r, table) for r in results]
+    names = {m: None for r in values for m in r if m.partition("@")[0] in table.metrics}
     for metric in [*published, *(m for m in names if m not in published)]:
-        here = [r["values"][metric] for r in results if r["values"].get(metric) is not None]
+        here = [r[metric] for r in values if r.get(metric) is not None]
         value, low, high = _summary(here, bounded=_base(metric) in SHARES)
         lines.append(
             {
@@ -211,7 +238,7 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
                 "seeds": len(here),
                 "by_seed": [v[0] for v in here],
                 "better": _better(_base(metric)),
-                "n": results[0].get("n"),
+                "n": rows_behind(metric, results[0].get("n")),
                 "note": table.note,
                 **_claimed(table, bars.get(metric), low, high),
             }
