@@ -12,10 +12,9 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-__all__ = ["FLOOR", "SMOOTH", "SOUND", "MaskNet", "Weighed", "by_other_half", "frequencies", "weights"]
+__all__ = ["FLOOR", "SOUND", "MaskNet", "Weighed", "by_other_half", "frequencies", "weights"]
 
-FLOOR = 0.05  # C's probabilities are not trusted below: weights are at most 20 P(y)
-SMOOTH = 0.05  # of C's labels, so that it stays calibrated
+FLOOR = 0.01  # C's probabilities are not trusted below: weights are at most 100 P(y)
 SOUND = (0.8, 1.25)  # the mean weight, if it works
 FADE = 0.99  # memory of the running class frequencies
 

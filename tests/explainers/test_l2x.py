@@ -224,3 +224,35 @@ def test_a_planted_word_is_found(approximator: Any, draw: Any) -> None:
     assert float(found) >= 0.9
     read = explainer.approximated(data.test.x, e.kept)
     assert float((read == e.target).float().mean()) >= 0.95
+
+
+# --- variants ---------------------------------------------------------------------------------------------------------
+
+
+def test_frozen_noise_is_the_same_in_every_batch() -> None:
+    """As in the released code for words; what the batch's own generator says does not matter then."""
+    valid = torch.ones(4, 9, dtype=torch.bool)
+    scores = torch.randn(4, 9, generator=generator(1))
+
+    def drawn_with(noise: Any, seed: int) -> Tensor:
+        batch = Batch(torch.zeros(4, 9), torch.zeros(4, 2), valid, generator(seed))
+        return L2X(3, noise=noise).drawing(batch, scores)
+
+    assert torch.equal(drawn_with("frozen", 1), drawn_with("frozen", 2))
+    assert not torch.equal(drawn_with("fresh", 1), drawn_with("fresh", 2))
+
+
+@pytest.mark.parametrize(("epoch", "reading"), [("bound", "log-likelihood"), ("model", "fs-m")])
+def test_the_epoch_is_chosen_by_the_bound_or_by_the_model(epoch: Any, reading: str) -> None:
+    explainer = L2X(K, epoch=epoch, recipe=Recipe(epochs=6, batch=16, rate=1e-2)).fit(model("image"), task("image"))
+    values = [found[reading] for found in explainer.curve_]
+    assert explainer.history_.best == values.index(max(values))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [({"epoch": "last"}, "epoch must be one of bound, model"), ({"noise": "old"}, "noise must be fresh or frozen")],
+)
+def test_variants_that_do_not_exist_are_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        L2X(K, **wrong)

@@ -186,6 +186,21 @@ def test_a_model_without_gradients_has_no_prior_and_origin_says_so() -> None:
     assert not torch.equal(said["off"].explain(data.test.x).scores, said["on"].explain(data.test.x).scores)
 
 
+def test_the_released_prior_prefers_small_gradients_and_never_fades() -> None:
+    """log r = log softmax(-|GI|) and log z~ = (log z + log r) / 2 in every epoch."""
+    explainer = MEED(2, prior="released")
+    batch, _ = built("table", explainer)
+    plain = MEED(2)
+    built("table", plain)
+    released, right = torch.as_tensor(explainer._log_r), torch.as_tensor(plain._log_r)
+    assert torch.equal(released.argmin(1), right.argmax(1))
+    torch.testing.assert_close(released.exp().sum(1), torch.ones(len(released)))
+    early, late = (explainer._warmed(replace(batch, epoch=m), torch.as_tensor(batch.scores)) for m in (0, 9))
+    assert torch.equal(early, late)
+    log_z = torch.as_tensor(batch.scores).log_softmax(1)
+    torch.testing.assert_close(early, (log_z + released) / 2)
+
+
 def test_gradients_that_cannot_be_brought_to_words_are_no_prior() -> None:
     data = task("words")
     e = MEED(K, recipe=SHORT).fit(with_start(), data).explain(data.test.x)
@@ -219,6 +234,7 @@ def test_the_two_readers_have_their_own_weights() -> None:
         ({"weight": -1.0}, "weights must not be negative, got -1.0 and 0.0"),
         ({"prior_weight": -0.5}, "weights must not be negative, got 1.0 and -0.5"),
         ({"weight": math.nan}, "weights must not be negative, got nan and 0.0"),
+        ({"prior": "old"}, "prior must be True, False or 'released', got 'old'"),
     ],
 )
 def test_settings_that_do_not_exist_are_refused(wrong: dict[str, Any], said: str) -> None:

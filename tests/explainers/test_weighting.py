@@ -13,8 +13,9 @@ from explainers.planted import UNITS, coin
 from explainers.samples import SHORT, K, model, task
 from unmask.explainers import cures, learned
 from unmask.explainers.l2x import L2X
-from unmask.explainers.learned import Batch, Lesson
+from unmask.explainers.learned import Batch, Lesson, Part
 from unmask.explainers.meed import MEED
+from unmask.explainers.watch import Watch
 from unmask.explainers.weighting import FLOOR, MaskNet, Neutral
 from unmask.nets import default
 from unmask.seeds import generator
@@ -84,8 +85,10 @@ def test_a_weighted_reader_is_not_told_by_the_mask(cure: str) -> None:
     said, y, weights = read_planted(cure)
     assert float(given(said, y).mean()) == pytest.approx(0.5, abs=0.05)
     assert weights["mean"] == pytest.approx(1.0, abs=0.05)
-    assert weights["mask classifier"] == pytest.approx(0.9 * (1 - FLIP) + 0.1 * 0.5, abs=0.05)  # some masks are random
-    assert weights["lowest"] == pytest.approx(0.5 / 0.8, abs=0.1)
+    assert 0.65 < weights["mask classifier"] <= 1 - FLIP + 0.02  # what is mixed with a random mask tells less
+    if cure == "weighting":  # where C and the judge see values too, the extremes are those of their noise as well
+        assert weights["lowest"] == pytest.approx(0.5 / 0.8, abs=0.1)
+    assert weights["lowest"] < 0.75
     assert weights["highest"] > 1.8
 
 
@@ -125,10 +128,19 @@ def test_a_row_is_weighed_by_the_classifier_that_never_learned_it() -> None:
     assert not got.requires_grad
 
 
-def test_the_first_epoch_weighs_all_rows_alike() -> None:
+def test_rows_are_weighted_from_the_first_epoch_on() -> None:
     neutral = neutral_of(Fixed(*log(0.9, 0.1)), Fixed(*log(0.4, 0.6)))
-    assert neutral.weight(rows([0, 1, 1], epoch=0), torch.ones(3, UNITS)).tolist() == [1.0, 1.0, 1.0]
-    assert neutral.weight(rows([0, 1, 1], epoch=1), torch.ones(3, UNITS)).tolist() != [1.0, 1.0, 1.0]
+    first, second = (neutral.weight(rows([0, 1, 1], epoch=epoch), torch.ones(3, UNITS)) for epoch in (0, 1))
+    assert torch.equal(first, second)
+    assert first.tolist() != [1.0, 1.0, 1.0]
+
+
+def test_rows_that_nobody_learns_are_weighed_under_their_own_masks() -> None:
+    neutral = neutral_of(Fixed(*log(0.9, 0.1)), Fixed(*log(0.4, 0.6)))
+    batch = rows([0, 0, 1, 1])
+    part = Part(batch.x, batch.x, batch.p, batch.valid)
+    got = neutral.held_out(part, batch.valid)
+    torch.testing.assert_close(got, neutral.weight(batch, torch.ones(4, UNITS)))
 
 
 def test_probabilities_are_not_trusted_below_the_floor() -> None:
@@ -163,16 +175,13 @@ def test_a_classifier_learns_from_its_own_half_only(parity: int) -> None:
         assert (sum(float(g.abs().sum()) for g in grads) > 0) == (i == parity)
 
 
-def test_the_classifiers_loss_is_smoothed_cross_entropy_given_the_mask() -> None:
-    """Logits that do not depend on the mask: -sum_c t_c log C(c), t = 0.95 of the class and 0.05 over both."""
+def test_the_classifiers_loss_is_the_cross_entropy_given_the_mask() -> None:
+    """Logits that do not depend on the mask: -log C(y)."""
     neutral = neutral_of(Fixed(*log(0.9, 0.1)), Fixed(*log(0.4, 0.6)))
     batch = rows([0, 1, 1])
     got = neutral.loss(batch.x, batch.p, batch.valid, torch.tensor([0, 1, 2]), generator(0))
 
-    def slow(y: int, p: list[float]) -> float:
-        return -sum((0.95 * (c == y) + 0.025) * torch.tensor(p[c]).log().item() for c in range(2))
-
-    want = (slow(0, [0.9, 0.1]) + slow(1, [0.4, 0.6]) + slow(1, [0.9, 0.1])) / 3
+    want = -sum(log(0.9, 0.6, 0.1)) / 3
     assert float(got.detach()) == pytest.approx(want, abs=1e-5)
 
 
@@ -190,17 +199,63 @@ def test_frequencies_start_as_the_models_answers() -> None:
     torch.testing.assert_close(Neutral.start(explainer, lesson).frequency, want)
 
 
-def test_one_row_in_ten_gets_a_random_mask() -> None:
+def test_every_mask_is_mixed_with_a_random_one() -> None:
     neutral, n = neutral_of(Fixed(0.0, 0.0), Fixed(0.0, 0.0)), 5000
     batch = Batch(torch.ones(n, UNITS), torch.eye(2)[[0] * n], torch.ones(n, UNITS, dtype=torch.bool), generator(0))
     v = torch.full((n, UNITS), 0.123)
     stirred = neutral.stirred(batch, v)
-    own = (stirred == v).all(1)
-    assert float(own.float().mean()) == pytest.approx(0.9, abs=0.02)
-    torch.testing.assert_close(stirred[~own].mean(0), stirred[~own].mean().expand(UNITS), atol=0.1, rtol=0)
+    assert not bool((stirred == v).all(1).any())
+    torch.testing.assert_close(stirred.mean(0), stirred.mean().expand(UNITS), atol=0.1, rtol=0)  # no unit is preferred
     soft = v.requires_grad_()
     (grad,) = torch.autograd.grad(neutral.stirred(batch, soft).sum(), soft)
-    assert float(grad.mean()) == pytest.approx(0.9, abs=0.02)  # the selector learns from its own masks only
+    assert float(grad.mean()) == pytest.approx(0.5, abs=0.02)  # of the share that is its own
+
+
+def test_health_counts_a_step_once_where_players_move_in_turns() -> None:
+    lesson = learned.lesson(MEED(K), model("table"), task("table"))
+    explainer = MEED(K, cure="weighting", recipe=SHORT)
+    explainer.build(lesson.task)
+    explainer._log_r = None
+    neutral = Neutral.start(explainer, lesson)
+    for _, loss in cures.players(explainer, neutral, 2, together=False).values():
+        loss(*lesson.train.rows, generator(0))
+    assert len(neutral.weighed.seen["mean"]) == 1
+
+
+def test_the_mask_classifier_learns_three_times_as_fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: list[Any] = []
+
+    def noting(game: Any, rows: Any, recipe: Recipe, **rest: Any) -> Any:
+        rates.append(recipe.rate)
+        return minimize(game, rows, recipe, **rest)
+
+    monkeypatch.setattr(cures, "minimize", noting)
+    L2X(K, cure="weighting", recipe=SHORT).fit(model("table"), task("table"))
+    assert rates == [{"mask classifier": pytest.approx(3 * 1e-3), "l2x": 1e-3}]
+
+
+def test_the_epoch_is_worth_what_weighted_rows_are_worth() -> None:
+    """The approximator is right in the first row only, which weighs next to nothing."""
+    lesson = learned.lesson(L2X(K), model("table"), task("table"))
+    explainer = L2X(K, recipe=SHORT)
+    explainer.build(lesson.task)
+    seen: list[dict[str, float]] = []
+
+    def worth(found: Any) -> float:
+        seen.append(dict(found))
+        return 0.0
+
+    Watch(explainer, lesson, worth)()
+    part_rows = len(Watch(explainer, lesson, worth).part.x)
+    kept = learned.selected(explainer, Watch(explainer, lesson, worth).part)
+    read = evaluate(explainer.approximator_, lesson.held.x, kept.float())
+    first = torch.eye(part_rows)[0]
+    Watch(explainer, lesson, worth, weigh=lambda part, kept: first)()
+    plain, weighted = seen
+    want = -soft_cross_entropy(read, lesson.held.p)
+    assert plain["log-likelihood"] == pytest.approx(float(want.mean()), abs=1e-5)
+    assert weighted["log-likelihood"] == pytest.approx(float(want[0]), abs=1e-5)
+    assert weighted["fs-m"] == plain["fs-m"]
 
 
 def test_random_masks_teach_the_reader_but_not_the_selector() -> None:
@@ -235,15 +290,15 @@ def test_the_loss_of_a_row_is_multiplied_by_its_weight() -> None:
     explainer = stub("weighting", SHORT)
     explainer.approximator_, explainer.choosing = Nothing(), lambda batch, v: torch.arange(1.0, 4.0)
     neutral = neutral_of(Fixed(0.0, 0.0), Fixed(0.0, 0.0))
-    neutral.weight = lambda batch, v: torch.tensor([2.0, 0.5, 3.0])  # type: ignore[method-assign]
+    neutral.weight = lambda batch, v, note: torch.tensor([2.0, 0.5, 3.0])  # type: ignore[method-assign]
     batch = rows([0, 1, 1])
     loss = cures.players(explainer, neutral, 1, together=True)["stub"][1]
     got = loss(batch.x, batch.p, batch.valid, batch.index, generator(0))
-    assert float(got) == pytest.approx((2.0 * 1 + 0.5 * 2 + 3.0 * 3) / 3)
+    assert float(got) == pytest.approx((2.0 * 1 + 0.5 * 2 + 3.0 * 3) / 5.5)  # the weights of a batch have mean 1
 
 
-def test_the_first_epoch_ends_with_the_loops_epoch() -> None:
-    """Weights start in the second epoch, also where a single row left over at the end is skipped."""
+def test_a_batch_knows_the_loops_epoch() -> None:
+    """Also where a single row left over at the end is skipped."""
     seen: list[int] = []
     explainer = stub("weighting", Recipe(epochs=3, batch=8))
     lesson = coin(explainer, 40)

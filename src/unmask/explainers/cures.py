@@ -25,6 +25,7 @@ from unmask.training import Loss, minimize
 __all__ = ["players", "train"]
 
 Players = dict[str, tuple[nn.Module, Loss]]
+MASKS = "mask classifier"
 
 
 def train(
@@ -45,10 +46,12 @@ def train(
             pretrain(explainer, getattr(explainer, name), lesson, masks)
     elif explainer.cure is not None:
         neutral = Neutral.start(explainer, lesson)
-    watch = Watch(explainer, lesson, worth)
-    steps = explainer.recipe.steps(len(lesson.train.x))
-    game = players(explainer, neutral, steps, together)
-    explainer.history_ = minimize(game, lesson.train.rows, explainer.recipe, score=watch, title=explainer.method)
+    watch = Watch(explainer, lesson, worth, weigh=None if neutral is None else neutral.held_out)
+    recipe = explainer.recipe
+    game = players(explainer, neutral, recipe.steps(len(lesson.train.x)), together)
+    if neutral is not None:  # the mask classifier has to keep up with the masks
+        recipe = replace(recipe, rate={name: recipe.rate_of(name) * (1 + 2 * (name == MASKS)) for name in game})
+    explainer.history_ = minimize(game, lesson.train.rows, recipe, score=watch, title=explainer.method)
     explainer.task_, explainer.curve_ = lesson.task, watch.curve
     found = watch.finish()
     if neutral is None:
@@ -71,9 +74,11 @@ def players(explainer: Any, neutral: Neutral | None, steps: int, together: bool)
                 v = drawn(explainer, batch)
             if neutral is None:
                 return loss(batch, v).mean()
-            if together or not move:  # a random mask teaches readers; to the selector it is not its own choice
+            own_turn = move and not together  # a random mask teaches readers; to the selector it is not its own choice
+            if not own_turn:
                 v = neutral.stirred(batch, v)
-            return (neutral.weight(batch, v.detach()) * loss(batch, v)).mean()
+            w = neutral.weight(batch, v.detach(), note=not own_turn)
+            return (w * loss(batch, v)).sum() / w.sum()
 
         return mean
 
@@ -85,4 +90,4 @@ def players(explainer: Any, neutral: Neutral | None, steps: int, together: bool)
         game: Players = {explainer.method: (nn.ModuleList([explainer.selector_, readers]), choose)}
     else:
         game = {"reader": (readers, turn(explainer.reading, False)), "selector": (explainer.selector_, choose)}
-    return game if neutral is None else {"mask classifier": (neutral.net, neutral.loss), **game}
+    return game if neutral is None else {MASKS: (neutral.net, neutral.loss), **game}

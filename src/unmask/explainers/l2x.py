@@ -15,11 +15,14 @@ from unmask import nets, saving, seeds
 from unmask.errors import InputError
 from unmask.explainers import cures, learned
 from unmask.explainers.learned import Batch
+from unmask.masking.relax import DRAWS
 from unmask.task import Task, approximated, clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
 
 __all__ = ["L2X"]
+
+EPOCHS = {"bound": "log-likelihood", "model": "fs-m"}  # what the epoch is chosen by
 
 
 @dataclass
@@ -27,7 +30,8 @@ class L2X:
     """`draw`: the paper's relaxed k-hot, or straight-through Gumbel top-k; `approximator` "bag": the paper's for words.
 
     `activation` is that of the perceptrons for tables: the paper takes SELU for two of its synthetic tasks. The epoch
-    is chosen by the bound itself on validation rows, shown through hard selections.
+    is chosen on validation rows, shown through hard selections, by the bound itself or (`epoch` "model") by how often
+    the model keeps its answer. `noise` "frozen": as in the released code for words, all batches share one draw of it.
     `feedback` gives the selector the model's answer, `cure` names a remedy against what that invites.
     """
 
@@ -36,6 +40,8 @@ class L2X:
     draw: Literal["k-hot", "soft-topk", "gumbel-topk", "noisy-logit-max"] = "k-hot"
     approximator: Literal["default", "bag"] = "default"
     activation: Literal["relu", "selu"] = "relu"
+    epoch: Literal["bound", "model"] = "bound"
+    noise: Literal["fresh", "frozen"] = "fresh"
     removal: str | None = None
     feedback: bool = False
     cure: str | None = None
@@ -54,6 +60,10 @@ class L2X:
             raise InputError(f"approximator must be default or bag, got {self.approximator!r}")
         if self.activation not in nets.ACTIVATIONS:
             raise InputError(f"activation must be one of {', '.join(nets.ACTIVATIONS)}, got {self.activation!r}")
+        if self.epoch not in EPOCHS:
+            raise InputError(f"epoch must be one of {', '.join(EPOCHS)}, got {self.epoch!r}")
+        if self.noise not in ("fresh", "frozen"):
+            raise InputError(f"noise must be fresh or frozen, got {self.noise!r}")
 
     def build(self, task: Task) -> None:
         alone = self.cure == "pretraining"  # the approximator is frozen: a lively selector has nobody to agree with
@@ -68,8 +78,14 @@ class L2X:
     def fit(self, model: Any, data: Dataset) -> L2X:
         lesson = learned.lesson(self, model, data)
         self.build(lesson.task)
-        self.readings_ = cures.train(self, lesson, lambda found: found["log-likelihood"], together=True)
+        self.readings_ = cures.train(self, lesson, lambda found: found[EPOCHS[self.epoch]], together=True)
         return self
+
+    def drawing(self, batch: Batch, scores: Tensor) -> Tensor:
+        rng = batch.rng
+        if self.noise == "frozen":
+            rng = seeds.generator(seeds.derive(self.recipe.seed, "noise"), rng.device)
+        return DRAWS[self.draw](scores, self.k, self.tau, rng, batch.valid)
 
     def choosing(self, batch: Batch, v: Tensor) -> Tensor:
         return soft_cross_entropy(self.approximator_(batch.x, v), batch.p)  # -sum_c p_c log q(c | x * v)

@@ -39,7 +39,7 @@ class MEED:
 
     `prior` weighs |gradient x input| in: the draw is made from z~, proportional to (z^m r)^(1/(m+1)) in epoch m, so
     that r alone decides at first; `prior_weight` adds mean |z~ - z| / (m + 1). A model without gradients has no prior,
-    and `origin` says so.
+    and `origin` says so. "released": as in the published image code, small gradients are likely and m stays 1.
     """
 
     k: int
@@ -47,7 +47,7 @@ class MEED:
     draw: Literal["k-hot", "soft-topk", "gumbel-topk", "noisy-logit-max"] = "k-hot"
     unselected: Literal["flip", "reverse", "swd", "none"] = "flip"
     weight: float = 1.0
-    prior: bool = True
+    prior: bool | Literal["released"] = True
     prior_weight: float = 0.0
     removal: str | None = None
     feedback: bool = True
@@ -67,6 +67,8 @@ class MEED:
             raise InputError(f"unselected must be one of {', '.join(FORMS)}, got {self.unselected!r}")
         if not (self.weight >= 0 and self.prior_weight >= 0):
             raise InputError(f"weights must not be negative, got {self.weight} and {self.prior_weight}")
+        if self.prior not in (True, False, "released"):
+            raise InputError(f"prior must be True, False or 'released', got {self.prior!r}")
 
     def build(self, task: Task) -> None:
         self.selector_, self.approximator_ = learned.networks(self, task, lively=True)
@@ -93,7 +95,8 @@ class MEED:
         """
         log_r = self._log_r[batch.index.cpu()].to(scores.device)  # type: ignore[index,union-attr]
         log_z = scores if self.draw == "noisy-logit-max" else _log_softmax(scores, batch.valid)
-        return (batch.epoch * log_z + log_r) / (batch.epoch + 1)
+        m = 1 if self.prior == "released" else batch.epoch
+        return (m * log_z + log_r) / (m + 1)
 
     def reading(self, batch: Batch, v: Tensor) -> Tensor:
         kept = soft_cross_entropy(self.approximator_(batch.x, v), batch.p)
@@ -136,6 +139,8 @@ class MEED:
             scores = gi.explain(lesson.train.raw, lesson.train.p.argmax(1)).scores
         except InputError:  # a module whose gradients cannot be brought to units
             return None
+        if self.prior == "released":
+            return _log_softmax(-scores, lesson.train.valid)
         mean = scores.sum(1, keepdim=True) / lesson.train.valid.sum(1, keepdim=True)
         return _log_softmax(scores / mean.clamp(min=1e-30), lesson.train.valid)
 

@@ -58,12 +58,16 @@ def warnings_of(readings: Mapping[str, float]) -> list[str]:
 
 @dataclass
 class Watch:
-    """Called after each epoch as the score of `minimize`; `worth(readings)` is what the epoch is chosen by."""
+    """Called after each epoch as the score of `minimize`; `worth(readings)` is what the epoch is chosen by.
+
+    Where rows are weighted, `weigh(rows, kept)`, the approximator is worth what it reads of weighted rows.
+    """
 
     explainer: Any
     lesson: Lesson
     worth: Callable[[Mapping[str, float]], float]
     voice: Callable[[str], None] = progress.say
+    weigh: Callable[[Part, Tensor], Tensor] | None = None
     curve: list[dict[str, float]] = field(default_factory=list)  # the readings of each epoch
     said: set[str] = field(default_factory=set)
 
@@ -77,7 +81,9 @@ class Watch:
         self.curve.append(found)
         if len(self.curve) >= PATIENT:
             self._say(found)
-        return self.worth(found), f"model {found['fs-m']:.0%} from what is kept, {found['fu-m']:.0%} from the rest"
+        return self.worth(
+            {**found, **self._weighted()}
+        ), f"model {found['fs-m']:.0%} from what is kept, {found['fu-m']:.0%} from the rest"
 
     def finish(self) -> dict[str, Any]:
         """The readings of what was kept, with the warnings that still hold; they become part of `origin`."""
@@ -109,6 +115,16 @@ class Watch:
             **_variety(kept, part.valid, self.explainer.k),
             **self._draw(),
         }
+
+    def _weighted(self) -> dict[str, float]:
+        """What the approximator reads, by rows that weigh so that the mask alone tells nothing."""
+        if self.weigh is None:
+            return {}
+        part, kept = self.part, selected(self.explainer, self.part)
+        read, w = evaluate(self.explainer.approximator_, part.x, kept.float()), self.weigh(part, kept)
+        right, loss = (read.argmax(1) == part.p.argmax(1)).float(), soft_cross_entropy(read, part.p)
+        found = {"approximator": right, "log-likelihood": -loss}
+        return {name: float((w * values).sum() / w.sum()) for name, values in found.items()}
 
     def _draw(self) -> dict[str, float]:
         if not hasattr(self.explainer, "draw"):  # decided unit by unit: how many have a chance above one half

@@ -9,13 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from unmask import nets, seeds
-from unmask.explainers.learned import Batch, Lesson, drawn, placed
+from unmask.explainers.learned import Batch, Lesson, Part, drawn, placed
 from unmask.explainers.pretraining import pretrain, random_masks
-from unmask.weighting import FLOOR, SMOOTH, MaskNet, Weighed, by_other_half, frequencies, weights
+from unmask.weighting import FLOOR, MaskNet, Weighed, by_other_half, frequencies, weights
 
 __all__ = ["FLOOR", "MaskNet", "Neutral"]
-
-NOISE = 0.1  # of the rows get a random mask: no mask may settle the answer
 
 
 @dataclass
@@ -25,6 +23,9 @@ class Neutral:
     Plain, C sees the mask alone and w = P(y) / C(y | mask). With `judge`, C sees what the reader sees, values too, and
     w = J(y | shown) / C(y | shown): what the values tell stays, what the choice adds goes (for codes that are in
     *which words* are shown, not where).
+
+    Every mask is mixed with a random one, so that none settles the answer. Rows are weighted from the first step on and
+    C's labels are not smoothed: a code that pays a little is learned.
     """
 
     explainer: Any
@@ -59,10 +60,10 @@ class Neutral:
         return cls(explainer, pair, frequency, judge, explainer.recipe.steps(len(part.x)))
 
     def stirred(self, batch: Batch, v: Tensor) -> Tensor:
-        """Some rows get a random mask, so that every mask may come with every answer."""
+        """Masks mixed with random ones, in random shares: every mask may come with every answer."""
         other = random_masks(self.explainer)(batch.valid, batch.rng).to(v)
-        some = torch.rand(len(v), 1, generator=batch.rng, device=batch.rng.device).to(v.device) < NOISE
-        return torch.where(some, other, v)
+        share = torch.rand(len(v), 1, generator=batch.rng, device=batch.rng.device).to(v)
+        return torch.lerp(v, other, share)
 
     def loss(self, x: Tensor, p: Tensor, valid: Tensor, index: Tensor, rng: torch.Generator) -> Tensor:
         """Each classifier learns from its own half of the rows."""
@@ -72,21 +73,30 @@ class Neutral:
             v = self.stirred(batch, drawn(self.explainer, batch))
         y = p.argmax(1)
         self.frequency = frequencies(self.frequency, y)
-        first, second = (
-            nn.functional.cross_entropy(net(x, v), y, reduction="none", label_smoothing=SMOOTH) for net in self.net
-        )
+        first, second = (nn.functional.cross_entropy(net(x, v), y, reduction="none") for net in self.net)
         return torch.where(index % 2 == 0, first, second).mean()
 
-    def weight(self, batch: Batch, v: Tensor) -> Tensor:
-        """(b,) w by the classifier that never learned the row, without gradient; 1 in the first epoch."""
-        x, y = batch.x, batch.p.argmax(1)
+    def weight(self, batch: Batch, v: Tensor, note: bool = True) -> Tensor:
+        """(b,) w by the classifier that never learned the row, without gradient."""
+        y = batch.p.argmax(1)
+        w, told = self._weighed(batch.x, v, y, torch.as_tensor(batch.index))
+        if note:
+            self.weighed.note(w, told.argmax(1) == y)
+        return w
+
+    def held_out(self, part: Part, kept: Tensor) -> Tensor:
+        """(n,) weights of rows that neither classifier learns, under the masks they are explained with."""
+        device = next(self.net.parameters()).device
+        x, v, y = part.x.to(device), kept.float().to(device), part.p.argmax(1).to(device)
+        pieces = zip(*(t.split(512) for t in (x, v, y, torch.arange(len(x), device=device))), strict=True)
+        return torch.cat([self._weighed(*piece)[0] for piece in pieces]).cpu()
+
+    def _weighed(self, x: Tensor, v: Tensor, y: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
         with torch.no_grad():
             first, second = (net.eval()(x, v) for net in self.net)
-            told = by_other_half(torch.as_tensor(batch.index), first, second).softmax(1)
-            fair = self.frequency.expand_as(told) if self.judge is None else self.judge(x, v).softmax(1)
-        w = weights(fair, told, y)
-        self.weighed.note(w, told.argmax(1) == y)
-        return w if batch.epoch else torch.ones_like(w)
+            told = by_other_half(index, first, second).softmax(1)
+            fair = self.frequency.to(told).expand_as(told) if self.judge is None else self.judge(x, v).softmax(1)
+        return weights(fair, told, y), told
 
     def health(self) -> dict[str, float]:
         """Weights of the last epoch: their mean should be 1, the classifier's accuracy is what the mask tells."""
