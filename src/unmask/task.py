@@ -68,12 +68,14 @@ def explained(
     score: Callable[..., Tensor],
     approximate: Callable[[Inputs, Tensor], Tensor] | None = None,
     feedback: bool = False,
+    answer: Tensor | None = None,
 ) -> Explanation:
     """Run `score(x, valid, target) -> (n, d)` and keep the k best valid units of each row.
 
     `approximate(x, kept)` gives the class that the method's own approximator reads from what is kept; it is asked only
     where an explainer was loaded without its model, for whose answer it stands in. With `feedback`, `score` gets the
-    model's whole answer (n, classes) in place of the target, turned toward the caller's target where one is named.
+    model's whole answer (n, classes) in place of the target, turned toward the caller's target where one is named;
+    `answer` is that answer where it is known, or held at that of other rows.
     """
     task: Task | None = getattr(explainer, "task_", None)
     if task is None:
@@ -82,7 +84,9 @@ def explained(
     started = time.perf_counter()
     x = as_inputs(x, task)
     valid = task.reader.layout.valid(x)
-    answer = task.ready()(x) if feedback else None
+    if answer is not None and tuple(answer.shape) != (len(x), len(task.classes)):
+        raise InputError(f"answer must have shape {(len(x), len(task.classes))}, got {tuple(answer.shape)}")
+    answer = (task.ready()(x) if answer is None else answer) if feedback else None
     about = _target(task, x, target, answer, approximate is not None)
     by = "caller" if target is not None else "approximator" if about is None else "model"
     fed = about if answer is None or about is None else turned(answer, about)

@@ -141,6 +141,21 @@ def test_texts_and_ready_made_explanations_have_no_value():
     assert words.note == "words cannot be moved a little"
 
 
+def test_a_selector_that_is_fed_the_answer_gets_that_of_the_row_that_was_not_moved():
+    class Fed(Weighted):
+        feedback = True
+
+        def explain(self, x, target=None, answer=None):
+            self.fed = answer
+            return super().explain(x, target)
+
+    case = small_case(table(60))
+    explainer = Fed(torch.ones(6))
+    it = Subject("it", explainer.explain(case.x, case.target), explainer=explainer)
+    stability.sen(case, it)
+    assert explainer.fed is case.full
+
+
 def test_captum_finds_the_same_largest_change():
     """sensitivity_max divides by the norm of the clean scores too; it is given our own draws."""
     case = small_case(table(60))

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from explainers.samples import KINDS, SHORT, K, model, task
+from explainers.samples import KINDS, SHORT, K, fitted, model, task
 from unmask.errors import InputError, NotFittedError
 from unmask.explainers.l2x import L2X
 from unmask.explainers.learned import Batch, check, drawn, lesson, networks, reader_net, scored, selected
@@ -223,3 +223,18 @@ def test_without_feedback_the_answer_is_not_asked_for_the_scores() -> None:
     with counted() as tally:
         explainer.explain(x, target=other)
     assert tally.rows == 0
+
+
+@pytest.mark.parametrize("kind", ["table", "words"])
+def test_an_answer_that_is_known_is_not_asked_for_again(kind: str) -> None:
+    x, explainer = task(kind).test.x, fitted("mimic", kind)
+    answer = model(kind)(x)
+    with counted() as tally:
+        e = explainer.explain(x, answer=answer)
+    assert tally.rows == 0
+    assert torch.equal(e.scores, explainer.explain(x).scores)
+    assert torch.equal(e.target, answer.argmax(1))
+    other = explainer.explain(x, e.target, answer=(answer + 1 / 3) / 2)  # less sure of the same
+    assert not torch.equal(other.scores, e.scores)
+    with pytest.raises(InputError, match=r"answer must have shape"):
+        explainer.explain(x, answer=answer[:1])

@@ -51,15 +51,15 @@ def sides(batch: Batch, v: Tensor, k: int) -> list[tuple[Tensor, Tensor]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("target", ["shown", "full"])
-def test_the_approximator_learns_what_the_model_says_to_what_is_shown(kind: str, target: Any) -> None:
+@pytest.mark.parametrize("taught", ["shown", "full"])
+def test_the_approximator_learns_what_the_model_says_to_what_is_shown(kind: str, taught: Any) -> None:
     """Targets: the model on removal(x, hard top-k of the draw) and on its complement; `full`: the answer to all."""
-    explainer = Mimic(2, target=target, mu=0.0)
+    explainer = Mimic(2, taught=taught, mu=0.0)
     batch, v = built(kind, explainer)
     ready, raw = explainer._lesson.task, rows_of(task(kind).train.x, batch.index)
     want = torch.zeros(2, len(v))  # by the hard mask, by the relaxed one
     for hard, soft in sides(batch, v, 2):
-        said = batch.p if target == "full" else shown(model(kind), ready.removal, raw, hard)
+        said = batch.p if taught == "full" else shown(model(kind), ready.removal, raw, hard)
         for way, mask in enumerate((hard.float(), soft)):
             want[way] -= (said * explainer.approximator_(batch.x, mask).log_softmax(1)).sum(1)
     apart = (explainer.reading(batch, v) - want).abs()
@@ -100,13 +100,13 @@ def test_the_model_is_asked_about_hard_masks_of_the_draw_and_nothing_else(
 
 
 def replace_target(explainer: Mimic) -> Mimic:
-    other = replace(explainer, target="full")
+    other = replace(explainer, taught="full")
     vars(other).update({name: value for name, value in vars(explainer).items() if name not in vars(other)})
     return other
 
 
 def test_random_masks_do_not_depend_on_the_selector() -> None:
-    explainer = Mimic(2, masks="random", mu=0.0)
+    explainer = Mimic(2, taught="random", mu=0.0)
     batch, v = built("table", explainer)
     other = k_hot(torch.randn(v.shape, generator=generator(9)), 2, 0.5, generator(9), batch.valid)
     losses = [explainer.reading(replace(batch, rng=generator(5)), mask) for mask in (v, other)]
@@ -222,8 +222,8 @@ def test_the_gap_between_hard_and_relaxed_masks_is_recorded() -> None:
     [
         ({"lam": -1.0}, "lam and mu must not be negative, got -1.0 and 1.0"),
         ({"mu": -1.0}, "lam and mu must not be negative, got 1.0 and -1.0"),
-        ({"target": "half"}, "target must be shown or full, masks own or random; got 'half' and 'own'"),
-        ({"masks": "none"}, "target must be shown or full, masks own or random; got 'shown' and 'none'"),
+        ({"taught": "half"}, "taught must be one of shown, full, random, context not negative; got 'half', 128"),
+        ({"context": -1}, "taught must be one of shown, full, random, context not negative; got 'shown', -1"),
     ],
 )
 def test_settings_that_do_not_exist_are_refused(wrong: dict[str, Any], said: str) -> None:
@@ -232,12 +232,22 @@ def test_settings_that_do_not_exist_are_refused(wrong: dict[str, Any], said: str
     assert str(refused.value) == said
 
 
-@pytest.mark.parametrize("settings", [{"target": "full"}, {"masks": "random"}, {"draw": "gumbel-topk"}])
+@pytest.mark.parametrize("settings", [{"taught": "full"}, {"taught": "random"}, {"draw": "gumbel-topk"}])
 @pytest.mark.parametrize("kind", KINDS)
 def test_ablations_run_and_differ(kind: str, settings: dict[str, Any]) -> None:
     x = task(kind).test.x
     e = Mimic(K, recipe=SHORT, **settings).fit(model(kind), task(kind)).explain(x)
     assert not torch.equal(e.scores, fitted("mimic", kind).explain(x).scores)
+
+
+def test_without_context_images_are_read_by_convolutions_alone() -> None:
+    ready = learned.lesson(Mimic(K), model("image"), task("image")).task
+    whole, plain = Mimic(K), Mimic(K, context=0)
+    for explainer in (whole, plain):
+        explainer.build(ready)
+    assert whole.selector_.context is not None
+    assert plain.selector_.context is None
+    assert plain.approximator_.direct is None
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

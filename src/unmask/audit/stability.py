@@ -38,7 +38,7 @@ def sen(case: Case, subject: Subject) -> Values:
     """max over draws of ||E(x + n) - E(x)|| / ||E(x)||, n uniform in [-reach, reach]; lower is better.
 
     E are the raw scores toward the class of the row that was not moved; a selector that is fed the model's answer gets
-    that of the moved row, so the model's own unrest is in it. Yeh et al. 2019; Liang et al. 2020.
+    the answer to that row too, so the model's own unrest is not in it. Yeh et al. 2019; Liang et al. 2020.
     """
     return _moved(case, subject, largest=True)
 
@@ -150,10 +150,11 @@ def _nearby(case: Case, subject: Subject) -> tuple[Tensor, Tensor, Tensor] | Val
 def _explained(case: Case, name: str, explainer: Explainer) -> Iterator[Explanation]:
     """The audited rows, moved, explained: one draw after the other; the draws are the same for everybody."""
     rng, far = seeds.generator(seeds.derive(case.seed, "sen")), reach(case.data)
+    given: dict[str, Tensor] = {"answer": case.full} if getattr(explainer, "feedback", False) else {}
     with progress.bar(f"{name}: rows moved", DRAWS) as step:
         for _ in range(DRAWS):
             noise = 2 * torch.rand(case.x.shape, generator=rng) - 1
-            yield explainer.explain(case.x + far * noise, case.target)
+            yield explainer.explain(case.x + far * noise, case.target, **given)
             step("")
 
 

@@ -138,10 +138,10 @@ def selected(explainer: Any, part: Part) -> Tensor:
     return subsets.topk(scored(explainer, part.x, part.p), explainer.k, part.valid)
 
 
-def explain(explainer: Any, x: Inputs, target: Tensor | None = None) -> Explanation:
-    """One pass of the selector; with feedback, the model's answer is asked for first."""
+def explain(explainer: Any, x: Inputs, target: Tensor | None = None, answer: Tensor | None = None) -> Explanation:
+    """One pass of the selector; with feedback, the model's answer (n, classes) is asked for first, or is given."""
 
-    def score(x: Inputs, valid: Tensor, answer: Tensor) -> Tensor:
-        return scored(explainer, explainer.task_.reader.prepare(x), answer if explainer.feedback else None)
+    def score(x: Inputs, valid: Tensor, fed: Tensor) -> Tensor:
+        return scored(explainer, explainer.task_.reader.prepare(x), fed if explainer.feedback else None)
 
-    return explained(explainer, x, target, score, explainer.approximated, feedback=explainer.feedback)
+    return explained(explainer, x, target, score, explainer.approximated, feedback=explainer.feedback, answer=answer)

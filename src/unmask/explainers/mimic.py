@@ -35,13 +35,14 @@ from unmask.types import Dataset, rows_of
 
 __all__ = ["Mimic"]
 
-CONTEXT = 128  # dense features of the whole image that selector and approximator read
+TAUGHT = ("shown", "full", "random")
 
 
 @dataclass
 class Mimic:
-    """`lam` weighs necessity, `mu` the neutral judge. For ablation: `target` "full" teaches A the answer to the full
-    row, as others do; `masks` "random" teaches it on random masks instead of the selector's own.
+    """`lam` weighs necessity, `mu` the neutral judge. On images, selector and A also read the whole image through
+    `context` dense features. For ablation: `taught` "full" teaches A the answer to the full row, as others do, "random"
+    what the model says to random masks instead of the selector's own.
     """
 
     k: int
@@ -49,8 +50,8 @@ class Mimic:
     mu: float = 1.0
     tau: float = 0.5
     draw: Literal["k-hot", "soft-topk", "gumbel-topk", "noisy-logit-max"] = "soft-topk"
-    target: Literal["shown", "full"] = "shown"
-    masks: Literal["own", "random"] = "own"
+    context: int = 128
+    taught: Literal["shown", "full", "random"] = "shown"
     removal: str | None = None
     feedback: bool = True
     recipe: Recipe = Recipe(epochs=40, batch=64, rate=1e-3, patience=8)
@@ -67,13 +68,13 @@ class Mimic:
         learned.check(self)
         if not (self.lam >= 0 and self.mu >= 0):
             raise InputError(f"lam and mu must not be negative, got {self.lam} and {self.mu}")
-        if self.target not in ("shown", "full") or self.masks not in ("own", "random"):
+        if self.taught not in TAUGHT or not self.context >= 0:
             raise InputError(
-                f"target must be shown or full, masks own or random; got {self.target!r} and {self.masks!r}"
+                f"taught must be one of {', '.join(TAUGHT)}, context not negative; got {self.taught!r}, {self.context}"
             )
 
     def build(self, task: Task) -> None:
-        self.selector_, self.approximator_ = learned.networks(self, task, context=CONTEXT, lively=True)
+        self.selector_, self.approximator_ = learned.networks(self, task, context=self.context, lively=True)
 
     def fit(self, model: Any, data: Dataset) -> Mimic:
         self._lesson = learned.lesson(self, model, data)
@@ -101,7 +102,7 @@ class Mimic:
         """A, shown the relaxed mask of a draw or (every other row, by chance) the hard one, should answer to it as the
         model answers to the hard one; the same for what both leave out.
         """
-        if self.masks == "random":
+        if self.taught == "random":
             v = random_masks(self)(batch.valid, batch.rng)
         hard = subsets.topk(v, self.k, batch.valid)
         coin = torch.rand(len(v), 1, generator=batch.rng, device=batch.rng.device).to(v.device) < 0.5
@@ -111,7 +112,7 @@ class Mimic:
         return kept + soft_cross_entropy(rest, self._said(batch, batch.valid & ~hard))
 
     def _said(self, batch: Batch, kept: Tensor) -> Tensor:
-        if self.target == "full":
+        if self.taught == "full":
             return batch.p
         index, task = batch.index.cpu(), self._lesson.task  # type: ignore[union-attr]
         return shown(task.ready(), task.removal, rows_of(self._lesson.train.raw, index), kept.cpu()).to(batch.p)

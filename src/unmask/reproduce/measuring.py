@@ -73,7 +73,7 @@ class Trial:
             whole = settings if method == "auto" else settings_of(make(method, t.k, t.removal, settings))
             made_of = (method, whole, SIZES, recipe_of(t, self.scale, 0))
         mark = hashlib.blake2b(repr(made_of).encode(), digest_size=4).hexdigest()  # other settings, another trial
-        row = named(self.row, t.kind)
+        row = named(self.row, t)
         return f"{t.dataset} k={t.k} {t.removal} {self.scale} {row} seed={self.seed} {mark}"
 
     @property

@@ -24,7 +24,15 @@ PUBLISHED = {
 }
 NOTES = {"yelp-sentences": "The paper uses Yelp Review Polarity, whole reviews; these are short sentences of it."}
 SIZES = {"imdb": 10, "yelp-sentences": 5, "mnist-3-8": 25, "fashion-pullover-shirt": 64}
-OURS = ("gradient-x-input", "gradient-x-input-abs", "l2x+feedback+weighting-shown", "meed", "mimic")
+OURS = (
+    "gradient-x-input",
+    "gradient-x-input-abs",
+    "l2x+frozen-noise",
+    "l2x+feedback+by-model",
+    "l2x+feedback+weighting-shown",
+    "meed",
+    "mimic",
+)
 
 SHOWN = (
     "Accuracy is that on the training rows, as in the paper. Attention weighs the first five words and four constant "

@@ -110,26 +110,35 @@ class Form:
     settings: Mapping[str, Any] = field(default_factory=dict)
     words: Mapping[str, Any] = field(default_factory=dict)
     image: Mapping[str, Any] = field(default_factory=dict)
+    small: Mapping[str, Any] = field(default_factory=dict)  # on small pictures, besides
 
-    def at(self, kind: Kind) -> dict[str, Any]:
-        return {**self.settings, **(self.words if kind == "words" else self.image)}
+    def at(self, kind: Kind, small: bool = False) -> dict[str, Any]:
+        own = self.words if kind == "words" else self.image
+        return {**self.settings, **own, **(self.small if small else {})}
 
 
 _NO_AIL = {"unselected": "none"}
 _PLAIN = {"prior": False}  # as published: the released code for texts has no prior
 _WEAK = {"weight": 1e-3}  # the paper's weight of the adversary for pixels, cross-entropy form
+_USUAL = {"weight": 1.0}  # on small pictures, which the paper does not have
+_MANY = {"samples": 4096}  # for 784 pixels: with about as many draws as unknowns the noise is fitted too
 
 FORMS: dict[str, Form] = {
-    **{name: Form(name) for name in (*CONTROLS, *SIGNED, "occlusion", "lime", "kernel-shap", "infd")},
+    **{name: Form(name) for name in (*CONTROLS, *SIGNED, "occlusion", "lime")},
+    **{name: Form(name, image=_MANY) for name in ("kernel-shap", "infd")},
     "cxplain": Form("cxplain", {"about": "data"}),  # as published: it is told the true labels
     **{name: Form(name) for name in ("invase", "real-x", "fastshap", "vibi", "smoothgrad", "auto")},
     "l2x": Form("l2x", words={"approximator": "bag"}),
     "l2x+feedback": Form("l2x", {"feedback": True}),
+    "l2x+feedback+by-model": Form("l2x", {"feedback": True, "epoch": "model"}),
+    "l2x+frozen-noise": Form("l2x", {"noise": "frozen"}, words={"approximator": "bag"}),
     "l2x+feedback+pretraining": Form("l2x", {"feedback": True, "cure": "pretraining"}),
     "l2x+feedback+weighting": Form("l2x", {"feedback": True, "cure": "weighting"}),
     "l2x+feedback+weighting-shown": Form("l2x", {"feedback": True, "cure": "weighting-shown"}),
-    "meed": Form("meed", words=_PLAIN, image=_WEAK),
+    "meed": Form("meed", words=_PLAIN, image=_WEAK, small=_USUAL),
+    "meed+weight=1": Form("meed", _USUAL, words=_PLAIN),
     "meed+prior": Form("meed", {"prior": True}, image=_WEAK),
+    "meed+released": Form("meed", {"draw": "noisy-logit-max", "prior": "released"}, image=_WEAK),
     "meed+swd": Form("meed", {"unselected": "swd"}),
     "meed+noisy-logit-max": Form("meed", {"draw": "noisy-logit-max"}, image=_WEAK),
     "meed+swd+noisy-logit-max": Form("meed", {"draw": "noisy-logit-max", "unselected": "swd"}),
@@ -140,11 +149,13 @@ FORMS: dict[str, Form] = {
     "mimic+mu=0": Form("mimic", {"mu": 0.0}),
     "mimic+mu=3": Form("mimic", {"mu": 3.0}),
     "mimic+lam=0": Form("mimic", {"lam": 0.0}),
-    "mimic+full": Form("mimic", {"target": "full"}),
-    "mimic+random-masks": Form("mimic", {"masks": "random"}),
+    "mimic+mu-alone": Form("l2x", {"feedback": True, "cure": "pretraining", "draw": "soft-topk"}),
+    "mimic+full": Form("mimic", {"taught": "full"}),
+    "mimic+random-masks": Form("mimic", {"taught": "random"}),
     "mimic+gumbel-topk": Form("mimic", {"draw": "gumbel-topk"}),
     "mimic+k-hot": Form("mimic", {"draw": "k-hot"}),
     "mimic-without-output": Form("mimic", {"feedback": False}),
+    "mimic-without-context": Form("mimic", {"context": 0}),
 }
 
 QUICK = (*CONTROLS, "gradient", "gradient-x-input", "gradient-x-input-abs", "l2x", "l2x+feedback", "meed", "mimic")
@@ -201,12 +212,13 @@ _EPOCHS: dict[tuple[str, Scale], int] = {
 }
 
 
-def named(row: str, kind: Kind) -> str:
+def named(row: str, table: Table) -> str:
     """The first row that is made in the same way: what two names have in common is measured once."""
+    kind, small = table.kind, table.small
     if row not in FORMS or kind not in ("words", "image"):
         return row
-    own = FORMS[row].method, FORMS[row].at(kind)
-    return next(name for name, form in FORMS.items() if (form.method, form.at(kind)) == own)
+    own = FORMS[row].method, FORMS[row].at(kind, small)
+    return next(name for name, form in FORMS.items() if (form.method, form.at(kind, small)) == own)
 
 
 def made(row: str, table: Table, scale: Scale, seed: int) -> tuple[str, dict[str, Any]]:
@@ -221,7 +233,7 @@ def made(row: str, table: Table, scale: Scale, seed: int) -> tuple[str, dict[str
     if table.kind == "rationale":
         return rationale(row, table.dataset, scale, seed) if row not in CONTROLS else (row, {})
     form = FORMS[row]
-    settings = form.at(table.kind)
+    settings = form.at(table.kind, table.small)
     if form.method in LEARNED:
         settings["recipe"] = replace(_recipe(form.method, table, scale), seed=seed)
     return form.method, settings
