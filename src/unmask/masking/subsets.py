@@ -18,6 +18,8 @@ __all__ = [
     "uniform",
 ]
 
+SORTED = 2**21  # units that are put in order at a time
+
 
 def counts(valid: Tensor, k: int | Tensor) -> Tensor:
     """(n,) how many units each row keeps: k, or all of them where the row has fewer."""
@@ -29,11 +31,22 @@ def topk(scores: Tensor, k: int | Tensor, valid: Tensor) -> Tensor:
 
     `k` may differ by row. An index rule, never a threshold: exactly min(k, valid units) are kept, ties or not.
     """
+    wanted = counts(valid, k)
+    parts = (t.split(_rows_at_once(scores.shape[1])) for t in (scores, wanted, valid))
+    return torch.cat([_topk(*part) for part in zip(*parts, strict=True)])
+
+
+def _topk(scores: Tensor, wanted: Tensor, valid: Tensor) -> Tensor:
     finite = scores.clamp(min=torch.finfo(scores.dtype).min)  # a valid -inf still goes before what is not valid
     order = finite.masked_fill(~valid, -torch.inf).sort(dim=1, descending=True, stable=True).indices
     rank = torch.arange(scores.shape[1], device=scores.device).expand_as(order)
     place = torch.empty_like(order).scatter_(1, order, rank)
-    return (place < counts(valid, k)[:, None]) & valid
+    return (place < wanted[:, None]) & valid
+
+
+def _rows_at_once(d: int) -> int:
+    """Rows that are sorted together: orders take many times the memory of what is kept."""
+    return max(1, SORTED // max(1, d))
 
 
 def top_share(scores: Tensor, share: float, valid: Tensor) -> Tensor:
