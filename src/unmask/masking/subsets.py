@@ -13,6 +13,7 @@ __all__ = [
     "dirichlet",
     "holds_first",
     "shapley",
+    "share_of",
     "top_share",
     "topk",
     "uniform",
@@ -51,8 +52,12 @@ def _rows_at_once(d: int) -> int:
 
 def top_share(scores: Tensor, share: float, valid: Tensor) -> Tensor:
     """(n, d) bool: the best `share` of the valid units of each row, rounded up."""
-    wanted = (share * valid.sum(1).double() - 1e-6).ceil().long().clamp(min=0)
-    return topk(scores, wanted, valid)
+    return topk(scores, share_of(share, valid), valid)
+
+
+def share_of(share: float, valid: Tensor) -> Tensor:
+    """(n,) how many units the `share` of each row's valid ones is, rounded up."""
+    return (share * valid.sum(1).double() - 1e-6).ceil().long().clamp(min=0)
 
 
 def uniform(valid: Tensor, k: int | Tensor, rng: torch.Generator) -> Tensor:
