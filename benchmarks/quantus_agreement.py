@@ -89,7 +89,7 @@ def pixel_flipping(s: Setting) -> Pair:
         return torch.stack([curve[share] for share in curves.STEPS if share > 0], 1)
 
     def theirs() -> Any:
-        steps = s.theirs(quantus.PixelFlipping(features_in_step=1, perturb_baseline="black", **PLAIN))
+        steps = s.theirs(quantus.PixelFlipping(features_in_step=1, perturb_baseline=0.0, **PLAIN))
         return np.asarray(steps)[:, [many - 1 for many in hidden]]
 
     return ours, theirs

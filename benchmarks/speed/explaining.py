@@ -13,6 +13,7 @@ from peers import quietly
 from speed import grounds
 from speed.measuring import Times, bar, in_turns, seconds
 from unmask.models import Wrapped
+from unmask.nets.vocabulary import END, HIDDEN
 from unmask.types import Dataset
 
 Perturbing = dict[str, Callable[[int], object]]
@@ -125,7 +126,7 @@ def _word_peers(model: Wrapped, data: Dataset, small: bool) -> Perturbing:
 
     def path_one(i: int) -> object:
         ids = model.feed(x[i : i + 1])
-        return path.attribute(ids, torch.zeros_like(ids), target=1)
+        return path.attribute(ids, torch.where(ids == END, END, HIDDEN), target=1)
 
     return {
         f"LIME, {tries} samples": lambda i: lime.explain_instance(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from unmask.audit.case import Case, Subject, Values, digest, placed, some
+from unmask.audit.case import Case, Subject, Values, digest, some
 from unmask.masking import subsets
 from unmask.models import shown
 from unmask.types import rows_of
@@ -52,29 +52,30 @@ def deletion(case: Case, subject: Subject) -> Values:
 
 def _lost(case: Case, subject: Subject, hidden: bool) -> Values:
     index, said = _asked(case, subject, hidden, BINS)
-    full = case.pick(case.full)[index]
-    return _curve(case, index, {q: full - said[q] for q in BINS}, torch.stack([full - said[q] for q in BINS]).mean(0))
+    lost = case.pick(case.full)[index] - said
+    return _curve(case, index, BINS, lost, lost.mean(0))
 
 
 def _area(case: Case, subject: Subject, hidden: bool) -> Values:
     index, said = _asked(case, subject, hidden, STEPS)
-    area = torch.trapezoid(torch.stack([said[q] for q in STEPS]), dx=1 / (len(STEPS) - 1), dim=0)
-    return _curve(case, index, {q: said[q] for q in STEPS}, area)
+    return _curve(case, index, STEPS, said, torch.trapezoid(said, dx=1 / (len(STEPS) - 1), dim=0))
 
 
-def _curve(case: Case, index: Tensor, points: dict[float, Tensor], values: Tensor) -> Values:
-    curve = {at: placed(case, index, point) for at, point in points.items()}
-    return Values(placed(case, index, values), curve=curve)
+def _curve(case: Case, index: Tensor, shares: tuple[float, ...], points: Tensor, values: Tensor) -> Values:
+    found = torch.full((len(shares) + 1, len(case.target)), torch.nan)
+    found[:, index] = torch.cat([points, values[None]])
+    *curve, whole = found
+    return Values(whole, curve=dict(zip(shares, curve, strict=True)))
 
 
-def _asked(case: Case, subject: Subject, hidden: bool, shares: tuple[float, ...]) -> tuple[Tensor, dict[float, Tensor]]:
-    """Numbers of the rows, and p(target) by the share of units that is shown, or hidden.
+def _asked(case: Case, subject: Subject, hidden: bool, shares: tuple[float, ...]) -> tuple[Tensor, Tensor]:
+    """Numbers of the rows, and (shares, rows) p(target) when this share of the units is shown, or hidden.
 
     The model is asked only what no other check has asked: `said` holds its answers by row and number of units.
     """
     index, scores = some(case, ROWS), subject.explanation.scores
     valid, full = case.valid[index], case.pick(case.full)[index]
-    many = torch.stack([subsets.share_of(q, valid) for q in shares])  # (shares, rows)
+    many = subsets.share_of(torch.tensor(shares, dtype=torch.double)[:, None], valid)  # (shares, rows)
     said = case.once(("curve", hidden, digest(scores)), lambda: _known(valid, full, hidden))
     wanted = torch.zeros_like(said, dtype=torch.bool).scatter_(1, many.T, True)
     row, count = (wanted & said.isnan()).nonzero(as_tuple=True)
@@ -83,7 +84,7 @@ def _asked(case: Case, subject: Subject, hidden: bool, shares: tuple[float, ...]
         kept = valid[row] & ~best if hidden else best
         answers = shown(case.model, case.removal, rows_of(case.x, there), kept)
         said[row, count] = answers.gather(1, case.target[there, None])[:, 0]
-    return index, dict(zip(shares, said.gather(1, many.T).T, strict=True))
+    return index, said.gather(1, many.T).T
 
 
 def _known(valid: Tensor, full: Tensor, hidden: bool) -> Tensor:

@@ -55,8 +55,8 @@ def top_share(scores: Tensor, share: float, valid: Tensor) -> Tensor:
     return topk(scores, share_of(share, valid), valid)
 
 
-def share_of(share: float, valid: Tensor) -> Tensor:
-    """(n,) how many units the `share` of each row's valid ones is, rounded up."""
+def share_of(share: float | Tensor, valid: Tensor) -> Tensor:
+    """(n,) how many units the `share` of each row's valid ones is, rounded up; (s, n) for several shares (s, 1)."""
     return (share * valid.sum(1).double() - 1e-6).ceil().long().clamp(min=0)
 
 
