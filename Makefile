@@ -26,8 +26,8 @@ test: lint ## everything CI needs: lint, types, all tests
 check: lint ## lint, types and the fast tests, within a minute
 	$(PYTEST) -m "not slow"
 
-bench: $(PEERS)/.done ## speed and memory beside Captum, SHAP, LIME and Quantus, into docs/benchmarks.md (hours)
-	@OMP_NUM_THREADS=1 $(PEERS)/bin/python benchmarks/bench.py --fresh
+bench: $(PEERS)/.done ## speed and memory beside Captum, SHAP, LIME, Quantus; resumes, BENCH=--fresh begins anew
+	@OMP_NUM_THREADS=1 $(PEERS)/bin/python benchmarks/bench.py $(BENCH)
 
 format: $(DEV) ## rewrite the code in the house format and mend what the linter can mend
 	$(BIN)/ruff check --fix .

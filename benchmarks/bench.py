@@ -2,7 +2,7 @@
 
     python benchmarks/bench.py                  every case that has no result yet, then docs/benchmarks.md
     python benchmarks/bench.py --fresh          every case anew
-    python benchmarks/bench.py --only explain   one case (or several: --only explain,draw)
+    python benchmarks/bench.py --only explain   one case (or several: --only explain,draw); with --fresh only those anew
     python benchmarks/bench.py --small          everything tiny, to see that it works; nothing is written
     python benchmarks/bench.py --render         docs/benchmarks.md from the stored results
 
@@ -17,12 +17,14 @@ import json
 import os
 import sys
 import time
+from importlib.metadata import version
 from typing import Any
 
 from common import Record
 from speed import page
-from speed.measuring import apart
+from speed.processes import apart
 
+PEERS = ("captum", "lime", "quantus", "shap")
 CASES = {
     "explain": "explaining:images",
     "explain-words": "explaining:words",
@@ -42,13 +44,22 @@ def main() -> None:
     if given.inside:
         print(json.dumps(_inside(*given.inside)))
         return
-    record = Record("bench")
     wanted = [name for name in CASES if not given.only or name in given.only.split(",")]
+    record = _stored(wanted if given.fresh else [])
     failed = [name for name in wanted if not given.render and not _done(name, record, given.small)]
     if not given.small:
         print(page.write({name: record.entries[name] for name in CASES if name in record.entries}))
     if failed:
         sys.exit(f"these cases failed, run them again: {', '.join(failed)}")
+
+
+def _stored(again: list[str]) -> Record:
+    """The results there are, but for the cases that are measured again."""
+    record = Record("bench")
+    if record.path.exists():
+        stored = json.loads(record.path.read_text())["entries"]
+        record.entries = {name: entry for name, entry in stored.items() if name not in again}
+    return record
 
 
 def _done(name: str, record: Record, small: bool) -> bool:
@@ -66,7 +77,7 @@ def _done(name: str, record: Record, small: bool) -> bool:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fresh", action="store_true", help="forget the stored results")
+    parser.add_argument("--fresh", action="store_true", help="measure again what has a result")
     parser.add_argument("--only", help=f"cases by name, with commas: {', '.join(CASES)}")
     parser.add_argument("--small", action="store_true", help="tiny sizes, nothing is written")
     parser.add_argument("--render", action="store_true", help="measure nothing, write docs/benchmarks.md")
@@ -78,12 +89,8 @@ def _measured(name: str) -> dict[str, Any]:
     """What the case returns, with how long it took and how busy the machine was before it."""
     busy, started = os.getloadavg()[0], time.perf_counter()
     found = apart(CASES[name], False)
-    return {
-        "case": CASES[name],
-        **found,
-        "minutes": round((time.perf_counter() - started) / 60, 1),
-        "load before": round(busy, 2),
-    }
+    taken = {"minutes": round((time.perf_counter() - started) / 60, 1), "load before": round(busy, 2)}
+    return {"case": CASES[name], **found, **taken, "peers": {peer: version(peer) for peer in PEERS}}
 
 
 def _inside(path: str, given: str) -> Any:

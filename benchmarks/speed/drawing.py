@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from speed.measuring import apart, bar, in_turns, peak
+from speed.measuring import bar, in_turns, peak
+from speed.processes import apart
 from unmask import seeds
 from unmask.masking.highest import gumbel, highest_share
 

@@ -36,7 +36,7 @@ def epochs(small: bool) -> dict[str, Any]:
     for name in grounds.LEARNED:
         counted = Epoch(count=Counter())
         explainer = run(name, model, data, counted)
-        counts[name], units[name] = counted.count, _units(explainer, counted, model, small)
+        counts[name], units[name] = counted.passes, _units(explainer, counted, model, small)
     rounds = [_round(model, data) for _ in range(1 if small else 3)]
     times = {name: Times(tuple(r[name] for r in rounds)) for name in rounds[0]}
     sums = {n: sum(rows * units[n][kind] for kind, rows in counts[n].items()) for n in counts}
@@ -52,7 +52,8 @@ class Epoch:
     """What is learned about one epoch: its seconds, the rows of each pass, and the networks with their names."""
 
     seconds: float = 0.0
-    count: Counter[tuple[str, str]] | None = None  # (network, kind of pass) -> rows
+    count: Counter[tuple[str, str]] | None = None  # (network, kind of pass) -> rows, while it is counted
+    passes: Mapping[tuple[str, str], int] = field(default_factory=dict)  # the same when the epoch is over
     networks: dict[str, nn.Module] = field(default_factory=dict)
     own: set[int] = field(default_factory=set)  # networks of the player whose turn it is
 
@@ -66,6 +67,7 @@ def run(name: str, model: Wrapped, data: Dataset, epoch: Epoch, k: int = K) -> A
             players = _counted(score.explainer, model, players, epoch)
         found: list[Any] = []
         epoch.seconds = seconds(lambda: found.append(honest(players, *given, score=score, title=title)))
+        epoch.passes, epoch.count = epoch.count or {}, None
         return found[0]
 
     cures.minimize = watched
@@ -116,14 +118,11 @@ def _heard(epoch: Epoch, name: str, net: nn.Module, out: Tensor) -> None:
 
 def _units(explainer: Any, epoch: Epoch, model: Wrapped, small: bool) -> dict[tuple[str, str], float]:
     """Seconds for a row of each kind of pass that was counted, and of the draw, in batches of training."""
-    for net in epoch.networks.values():
-        net._forward_hooks.clear()
-    counted, epoch.count = dict(epoch.count or {}), None
     b, repeats = explainer.recipe.batch, 2 if small else 15
     x = torch.rand(b, *explainer.task_.reader.layout.shape)
     answer = model(x) if explainer.feedback else None
     found = {}
-    for name, kind in counted:
+    for name, kind in epoch.passes:
         net = epoch.networks[name].train(name not in ("the model", "judge") or kind == "through")
         work = _pass(net, kind, x, answer if name == "selector_" else None, name)
         work()

@@ -32,7 +32,7 @@ GROWING: dict[str, list[Size]] = {
     "k": [Size(height=28, width=28, k=k) for k in (10, 20, 40, 80)],
     "classes": [Size(classes=c) for c in (2, 4, 8, 16)],
 }
-SMALL: dict[str, list[Size]] = {"n": [Size(n=64), Size(n=128)], "k": [Size(n=64, k=5), Size(n=64, k=10)]}
+SMALL: dict[str, list[Size]] = {"n": [Size(n=64), Size(n=128)]}
 
 
 def exponents(small: bool) -> dict[str, Any]:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import gc
-import json
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +15,6 @@ import torch
 from unmask.models import Wrapped
 
 Work = Callable[[], object]
-BENCH = Path(__file__).parents[1] / "bench.py"
 
 
 def seconds(work: Work) -> float:
@@ -68,15 +64,6 @@ def exponent(sizes: list[float], times: list[float]) -> float:
     x, y = (torch.tensor(v, dtype=torch.double).log() for v in (sizes, times))
     x = x - x.mean()
     return float((x * y).sum() / (x * x).sum())
-
-
-def apart(path: str, *given: Any) -> Any:
-    """`module:function(*given)` of this folder, run in a process of its own; what it returns must fit into JSON."""
-    command = [sys.executable, "-W", "ignore", str(BENCH), "--inside", path, json.dumps(given)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{path} ended with {done.returncode}; what it wrote stands above")
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 def memory(field: str) -> float:

@@ -34,7 +34,8 @@ def write(cases: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _machine() -> str:
     stored = json.loads((ROOT / "benchmarks" / "results" / "bench.json").read_text())
-    versions = ", ".join(f"{name} {number}" for name, number in stored["versions"].items())
+    peers = next((entry["peers"] for entry in stored["entries"].values()), {})
+    versions = ", ".join(f"{name} {number}" for name, number in {**stored["versions"], **peers}.items())
     return f"Versions: {versions}.\n"
 
 
