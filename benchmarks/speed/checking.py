@@ -57,8 +57,8 @@ def table(small: bool) -> dict[str, Any]:
     data = load("xor", seed=0, n=5 * rows)
     model, curves.ROWS = api.train_model(data, recipe=grounds.SHORT), rows
     s = Setting(data, model, k=2, rows=rows, method="gradient")
-    pairs = {name: metric(s) for name, metric in agreement.METRICS.items()}
-    return _raced(pairs, {name: FASTER for name in pairs if name != "max-sensitivity"}, small)
+    pairs = {f"{name} ({rows:,} rows)": metric(s) for name, metric in agreement.METRICS.items()}
+    return _raced(pairs, {name: FASTER for name in pairs if not name.startswith("max-sensitivity")}, small)
 
 
 def _raced(pairs: Mapping[str, Pair], faster: Mapping[str, float], small: bool) -> dict[str, Any]:

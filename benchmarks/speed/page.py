@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
+import ast
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +13,9 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 HEAD = """# Speed and memory
 
 Written by `python benchmarks/bench.py --render` from
-[`benchmarks/results/bench.json`](../benchmarks/results/bench.json); `make bench` measures everything anew. Contestants
-run in turns in one process with one thread, after a warm-up. Times are seconds of a core, the median of the repetitions
-with the smallest and the largest beside it; a ratio is the median of the ratios, repetition by repetition.
+[`benchmarks/results/bench.json`](../benchmarks/results/bench.json); `make bench BENCH=--fresh` measures all of it anew.
+Contestants run in turns in one process with one thread, after a warm-up. Times are seconds of a core, the median of the
+repetitions with the smallest and the largest beside it; a ratio is the median of the ratios, repetition by repetition.
 """
 
 
@@ -47,8 +46,10 @@ def _told(found: Mapping[str, Any]) -> str:
 
 
 def _docstring(path: str) -> str:
+    """Read from the source: nothing heavy is imported for a page."""
     module, _, function = path.partition(":")
-    return inspect.getdoc(getattr(importlib.import_module(f"speed.{module}"), function)) or ""
+    tree = ast.parse((Path(__file__).parent / f"{module}.py").read_text())
+    return next(ast.get_docstring(f) or "" for f in tree.body if isinstance(f, ast.FunctionDef) and f.name == function)
 
 
 def _tables(found: Mapping[str, Any]) -> list[str]:
