@@ -76,11 +76,6 @@ class Layout:
     def _index(self) -> Tensor:
         return torch.tensor(self.owner, dtype=torch.long)
 
-    @cached_property
-    def _one_by_one(self) -> bool:
-        """Whether units are the columns or pixels themselves: then nothing has to be put in place."""
-        return self.owner == tuple(range(len(self.units)))
-
     def valid(self, x: Inputs) -> Tensor:
         """(n, d) bool: which units exist in each row; for texts d is the longest row's length."""
         if not self.is_text:
@@ -90,7 +85,8 @@ class Layout:
 
     def spread(self, kept: Tensor) -> Tensor:
         """(n, d) over units -> (n, columns) or (n, 1, height, width) over the input."""
-        wide = kept if self._one_by_one else kept[:, self._index.to(kept.device)]
+        one_by_one = self.owner == tuple(range(len(self.units)))  # columns or pixels themselves: all are in place
+        wide = kept if one_by_one else kept[:, self._index.to(kept.device)]
         return wide if self.kind == "table" else wide.reshape(len(kept), 1, *self.shape[1:])
 
     def gather(self, values: Tensor) -> Tensor:
