@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core
+PEERS := .venv-bench
 DEV := $(VENV)/.dev
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 export PYTHONDONTWRITEBYTECODE :=# compiled tests are kept, else each run compiles them all again
@@ -25,8 +26,8 @@ test: lint ## everything CI needs: lint, types, all tests
 check: lint ## lint, types and the fast tests, within a minute
 	$(PYTEST) -m "not slow"
 
-bench: $(CORE) ## timings, as ratios measured side by side
-	@$(BIN)/python benchmarks/bench.py
+bench: $(PEERS)/.done ## speed and memory beside Captum, SHAP, LIME, Quantus; resumes, BENCH=--fresh begins anew
+	@OMP_NUM_THREADS=1 $(PEERS)/bin/python benchmarks/bench.py $(BENCH)
 
 format: $(DEV) ## rewrite the code in the house format and mend what the linter can mend
 	$(BIN)/ruff check --fix .
@@ -55,6 +56,14 @@ $(CORE): pyproject.toml constraints.txt | $(BIN)/pip
 	@rm -f $(CORE) $(DEV)
 	@$(PIP) install -c constraints.txt -e .
 	@touch $(CORE)
+
+# Peers stand apart: Quantus brings libraries that nothing else needs.
+$(PEERS)/.done: pyproject.toml constraints.txt | $(BIN)/pip
+	@echo "Installing unmask and the libraries it is measured against into $(PEERS) (a few minutes) ..."
+	@rm -f $(PEERS)/.done
+	@$(BIN)/python -m venv --clear $(PEERS)
+	@$(PEERS)/bin/python -m pip --quiet --disable-pip-version-check install -c constraints.txt -e ".[bench]"
+	@touch $(PEERS)/.done
 
 $(DEV): pyproject.toml constraints.txt | $(BIN)/pip
 	@echo "Installing unmask and its development tools into $(VENV) (a few minutes the first time) ..."

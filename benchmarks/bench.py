@@ -1,57 +1,101 @@
-"""Speed, as ratios measured side by side in one run: `make bench`."""
+"""Speed and memory, as ratios measured side by side in one run: `make bench`.
+
+    python benchmarks/bench.py                  every case that has no result yet, then docs/benchmarks.md
+    python benchmarks/bench.py --fresh          every case anew
+    python benchmarks/bench.py --only explain   one case (or several: --only explain,draw); with --fresh only those anew
+    python benchmarks/bench.py --small          everything tiny, to see that it works; nothing is written
+    python benchmarks/bench.py --render         docs/benchmarks.md from the stored results
+
+Each case runs in a process of its own, with one thread; its results go to benchmarks/results/bench.json as they come.
+"""
 
 from __future__ import annotations
 
+import argparse
+import importlib
+import json
+import os
+import sys
 import time
-from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
 
-import torch
-from captum.attr import FeatureAblation
+from common import Record
+from speed import page
+from speed.processes import apart
 
-from unmask import api
-from unmask.data import load
-from unmask.training import Recipe
-
-ROWS = 200
-
-
-def seconds(work: Callable[[], object], repeats: int = 3) -> float:
-    """The fastest of a few runs."""
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return min(times)
+PEERS = ("captum", "lime", "quantus", "shap")
+CASES = {
+    "explain": "explaining:images",
+    "explain-words": "explaining:words",
+    "quantus": "checking:shared",
+    "quantus-table": "checking:table",
+    "overhead": "checking:overhead",
+    "epoch": "fitting:epochs",
+    "draw": "drawing:k_hot",
+    "audit": "auditing:defaults",
+    "grow": "growing:exponents",
+    "memory": "auditing:memory_",
+}
 
 
 def main() -> None:
-    data = load("digits", seed=0)
-    model = api.train_model(data, recipe=Recipe(epochs=5))
-    x = data.test.x[:ROWS]
-    target = model(x).argmax(1)
-    occlusion, l2x, ig = (api.fit(model, data, 8, method=m) for m in ("occlusion", "l2x", "integrated-gradients"))
-    loop = FeatureAblation(model.log_probabilities)
-    fill = occlusion.task_.removal.fills[0].expand_as(x)
-    with torch.no_grad():
-        theirs = loop.attribute(x, baselines=fill, target=target)
-    ours = occlusion.explain(x, target).scores
-    torch.testing.assert_close(ours, data.layout.gather(theirs), atol=1e-4, rtol=1e-3)
-    times = {
-        "occlusion, captum FeatureAblation": seconds(lambda: _no_grad(lambda: loop.attribute(x, fill, target=target))),
-        "occlusion, unmask": seconds(lambda: occlusion.explain(x, target)),
-        "integrated gradients, unmask": seconds(lambda: ig.explain(x, target)),
-        "L2X, one forward pass": seconds(lambda: l2x.explain(x, target)),
-    }
-    base = times["occlusion, captum FeatureAblation"]
-    print(f"{ROWS} digits, same scores where the method is the same:")
-    for name, taken in times.items():
-        print(f"  {name:36s} {taken / ROWS * 1e3:8.3f} ms a row   {base / taken:6.1f} times captum's ablation")
+    given = _arguments()
+    if given.inside:
+        print(json.dumps(_inside(*given.inside)))
+        return
+    wanted = [name for name in CASES if not given.only or name in given.only.split(",")]
+    record = _stored(wanted if given.fresh else [])
+    failed = [name for name in wanted if not given.render and not _done(name, record, given.small)]
+    if not given.small:
+        print(page.write({name: record.entries[name] for name in CASES if name in record.entries}))
+    if failed:
+        sys.exit(f"these cases failed, run them again: {', '.join(failed)}")
 
 
-def _no_grad(work: Callable[[], object]) -> object:
-    with torch.no_grad():
-        return work()
+def _stored(again: list[str]) -> Record:
+    """The results there are, but for the cases that are measured again."""
+    record = Record("bench")
+    if record.path.exists():
+        stored = json.loads(record.path.read_text())["entries"]
+        record.entries = {name: entry for name, entry in stored.items() if name not in again}
+    return record
+
+
+def _done(name: str, record: Record, small: bool) -> bool:
+    """Whether there is a result; what fails does not stop the others."""
+    try:
+        if small:
+            print(name, json.dumps(apart(CASES[name], True), indent=1), flush=True)
+        else:
+            record.entry(name, lambda: _measured(name))
+    except RuntimeError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fresh", action="store_true", help="measure again what has a result")
+    parser.add_argument("--only", help=f"cases by name, with commas: {', '.join(CASES)}")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, nothing is written")
+    parser.add_argument("--render", action="store_true", help="measure nothing, write docs/benchmarks.md")
+    parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _measured(name: str) -> dict[str, Any]:
+    """What the case returns, with how long it took and how busy the machine was before it."""
+    busy, started = os.getloadavg()[0], time.perf_counter()
+    found = apart(CASES[name], False)
+    taken = {"minutes": round((time.perf_counter() - started) / 60, 1), "load before": round(busy, 2)}
+    return {"case": CASES[name], **found, **taken, "peers": {peer: version(peer) for peer in PEERS}}
+
+
+def _inside(path: str, given: str) -> Any:
+    module, _, function = path.partition(":")
+    return getattr(importlib.import_module(f"speed.{module}"), function)(*json.loads(given))
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ def _lime_image(net: nn.Module, data: Dataset) -> list[Any]:
     settings = {"top_labels": None, "labels": range(len(data.classes)), "hide_color": 0, "num_samples": 200}
     settings |= {"segmentation_fn": lambda _: cells, "batch_size": 300, "num_features": data.layout.d}
     pictures = data.test.x[:, 0].double().numpy()
-    return [_quietly(lambda p=p: lime.explain_instance(p, says, **settings)) for p in pictures]
+    return [quietly(lambda p=p: lime.explain_instance(p, says, **settings)) for p in pictures]
 
 
 def texts(folder: Path, data: Dataset, k: int) -> None:
@@ -165,7 +165,7 @@ def once(path: Path, make: Callable[[], np.ndarray]) -> None:
         print("made", path, flush=True)
 
 
-def _quietly(make: Callable[[], Any]) -> Any:
+def quietly(make: Callable[[], Any]) -> Any:
     """LIME draws a progress bar for every picture."""
     import contextlib
     import io

@@ -43,8 +43,6 @@ ASSUMED = {
 AGAIN = {  # checks that ask nothing since another one has asked it
     "sufficiency": "fs-m",
     "comprehensiveness": "fu-m",
-    "insertion": "aopc-sufficiency",
-    "deletion": "aopc-comprehensiveness",
 }
 JUDGED = ("encoding-gain", "encoding-share", "reading", "reading-nats", "eval-x", "mask-only", "approximator-gap")
 

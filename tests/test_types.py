@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
 from nets.samples import ARRAYS, GROUPED, PLAIN, REVIEWS, SETS, TEXTS, dataset, grid, values
+from unmask.data.layouts import image_layout
 from unmask.drawing import Drawing
 from unmask.errors import InputError
 from unmask.seeds import generator
@@ -31,6 +33,14 @@ def explanation(name: str = "table", **changes: Any) -> Explanation:
 
 
 # --- layouts ----------------------------------------------------------------------------------------------------------
+
+
+def test_where_units_are_pixels_spreading_gives_them_their_shape_and_no_more() -> None:
+    kept = torch.arange(12.0).view(2, 6)[:, [5, 0, 3, 1, 4, 2]]
+    layout = image_layout((1, 2, 3))
+    assert layout.spread(kept).tolist() == kept.view(2, 1, 2, 3).tolist()
+    turned = replace(layout, owner=tuple(reversed(layout.owner)))
+    assert turned.spread(kept).tolist() == kept.flip(1).view(2, 1, 2, 3).tolist()
 
 
 @pytest.mark.parametrize("name", ARRAYS)

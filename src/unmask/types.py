@@ -85,8 +85,9 @@ class Layout:
 
     def spread(self, kept: Tensor) -> Tensor:
         """(n, d) over units -> (n, columns) or (n, 1, height, width) over the input."""
-        wide = kept[:, self._index.to(kept.device)]
-        return wide if self.kind == "table" else wide.view(len(kept), 1, *self.shape[1:])
+        one_by_one = self.owner == tuple(range(len(self.units)))  # columns or pixels themselves: all are in place
+        wide = kept if one_by_one else kept[:, self._index.to(kept.device)]
+        return wide if self.kind == "table" else wide.reshape(len(kept), 1, *self.shape[1:])
 
     def gather(self, values: Tensor) -> Tensor:
         """Values over the input, (n, *shape), summed to (n, d) over units."""

@@ -120,6 +120,19 @@ def test_feature_agreement_is_that_of_the_kept_units_and_correlation_that_of_sci
     assert_close(found.double(), torch.tensor(expected).double(), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_holding_some_rows_at_a_time_changes_nothing(name, monkeypatch):
+    check = function_of(name)
+    case = audited()
+    whole = check(case, case.subjects[0]).parts
+    monkeypatch.setattr(agreement, "BLOCK", 7)
+    case = audited()
+    in_parts = check(case, case.subjects[0]).parts
+    assert whole.keys() == in_parts.keys()
+    for other, values in whole.items():
+        assert_close(in_parts[other], values)
+
+
 def test_random_units_agree_by_chance():
     case = audited()
     random = case.subjects[-1]

@@ -84,7 +84,18 @@ def test_the_model_is_asked_once_for_all_four(case):
     with counted() as tally:
         for check in ("aopc_sufficiency", "aopc_comprehensiveness", "insertion", "deletion"):
             getattr(curves, check)(case, it)
-    assert tally.rows == curves.ANSWERS * len(case.target)
+    assert tally.rows == 2 * 6 * len(case.target)  # 0 to 5 of six units shown, and hidden; the whole row is known
+
+
+def test_a_check_asks_only_what_it_needs_and_in_any_order_the_same_comes_out(case):
+    scores = torch.rand(case.x.shape)
+    one, other = (scored(case, s) for s in (scores, scores + 1))  # the same order, other scores: nothing is shared
+    with counted() as tally:
+        first = curves.aopc_sufficiency(case, one)
+    assert tally.rows == 3 * len(case.target)  # 1, 5 and 10% of six units are one unit, 20% two, 50% three
+    area = curves.insertion(case, other)
+    assert_close(curves.insertion(case, one).values, area.values)
+    assert_close(curves.aopc_sufficiency(case, other).values, first.values)
 
 
 def test_large_audits_measure_some_rows_at_even_distances(monkeypatch):

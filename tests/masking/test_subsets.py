@@ -198,3 +198,11 @@ def test_a_share_is_rounded_up_and_no_further(share: float, kept: int) -> None:
     found = subsets.top_share(scores, share, all_of(4, 30))
     assert found.sum(1).tolist() == [kept] * 4
     assert torch.equal(found, subsets.topk(scores, kept, all_of(4, 30)))
+
+
+def test_sorting_some_rows_at_a_time_keeps_the_same_units(monkeypatch):
+    scores = torch.randn(50, 30, generator=torch.Generator().manual_seed(0)).round()
+    k = torch.arange(50) % 31
+    whole = subsets.topk(scores, k, all_of(50, 30))
+    monkeypatch.setattr(subsets, "SORTED", 100)
+    assert torch.equal(subsets.topk(scores, k, all_of(50, 30)), whole)

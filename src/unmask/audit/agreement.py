@@ -6,14 +6,14 @@ a learned selector mean nothing by their size. `order(..., by_size=True)` gives 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from unmask import seeds
-from unmask.audit.case import Case, Subject, Values, digest, missing
+from unmask.audit.case import Case, Subject, Values, missing
 from unmask.distances import spearman
 from unmask.masking import subsets
 from unmask.masking.controls import CONTROLS
@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 PAIRS = 4096  # of units; where a row has more, as many are drawn
+BLOCK = 512  # rows whose ranks and pairs are held at a time
 
 
 @dataclass(frozen=True)
@@ -99,48 +100,77 @@ def _pairs(valid: Tensor, seed: int) -> tuple[Tensor, Tensor, Tensor]:
 
 def feature_agreement(case: Case, subject: Subject) -> Values:
     """|top-k of a and of b| / k, the mean over the other explanations; 1: the same units. By chance k/d."""
-    return _with_others(case, subject, common)
+    return _with_others(case, subject, "feature")
 
 
 def rank_agreement(case: Case, subject: Subject) -> Values:
     """Share of the k first ranks at which a and b have the same unit."""
-    return _with_others(case, subject, lambda a, b: common(a, b, rank=True))
+    return _with_others(case, subject, "rank")
 
 
 def sign_agreement(case: Case, subject: Subject) -> Values:
     """|units in both top-k whose scores have the same sign| / k; scores without a sign count as positive."""
-    return _with_others(case, subject, lambda a, b: common(a, b, sign=True))
+    return _with_others(case, subject, "sign")
 
 
 def signed_rank_agreement(case: Case, subject: Subject) -> Values:
     """Share of the k first ranks at which a and b have the same unit with the same sign."""
-    return _with_others(case, subject, lambda a, b: common(a, b, rank=True, sign=True))
+    return _with_others(case, subject, "signed rank")
 
 
 def rank_correlation(case: Case, subject: Subject) -> Values:
     """Spearman's correlation of the scores over all units of a row, ties at their mean rank; -1 to 1."""
-    return _with_others(case, subject, lambda a, b: spearman(a.importance, b.importance, a.valid))
+    return _with_others(case, subject, "correlation")
 
 
 def pairwise_rank_agreement(case: Case, subject: Subject) -> Values:
     """Share of all pairs of units that a and b put in the same order; by chance one half."""
-
-    def related(a: Order) -> Tensor:
-        return case.once(("relations", digest(a.importance)), lambda: relations(a, case.seed))
-
-    return _with_others(case, subject, lambda a, b: pairs_alike(related(a), related(b)))
+    return _with_others(case, subject, "pairs")
 
 
-def _with_others(case: Case, subject: Subject, measure: Callable[[Order, Order], Tensor]) -> Values:
+def _with_others(case: Case, subject: Subject, measure: str) -> Values:
     """The measure with each other explanation that is no control, and the mean of them."""
-    others = [s for s in case.subjects if s.name != subject.name and s.name not in CONTROLS]
+    others = [s.name for s in case.subjects if s.name != subject.name and s.name not in CONTROLS]
     if not others:
         return missing(case, "there is no other explanation to compare with")
-    own = _order(case, subject)
-    parts = {f"explanation={other.name}": measure(own, _order(case, other)).float() for other in others}
+    known = case.once("agreement", lambda: _agreed(case, case.subjects))
+    if (subject.name, others[0]) not in known:  # a random control of its own
+        known = case.once(("agreement", subject.name), lambda: _agreed(case, (subject,)))
+    parts = {f"explanation={other}": known[subject.name, other][measure] for other in others}
     return Values(torch.stack(list(parts.values())).nanmean(0), parts=parts)
 
 
-def _order(case: Case, subject: Subject) -> Order:
-    scores = subject.explanation.scores
-    return case.once(("order", digest(scores)), lambda: order(scores, case.k, case.valid))
+Agreed = dict[tuple[str, str], dict[str, Tensor]]
+"""Two explanations -> measure -> (n,) how far they agree."""
+
+
+def _agreed(case: Case, subjects: Sequence[Subject]) -> Agreed:
+    """Each of `subjects` beside each explanation that is no control; ranks are held for some rows at a time only."""
+    others = [s for s in case.subjects if s.name not in CONTROLS]
+    parts = []
+    for rows in torch.arange(len(case.target)).split(BLOCK):
+        ranked = {s.name: _ranked(case, s, rows) for s in (*subjects, *others)}
+        pairs = ((s.name, o.name) for s in subjects for o in others if s.name != o.name)
+        parts.append({(a, b): _measured(ranked[a], ranked[b]) for a, b in pairs})
+    return {
+        pair: {name: torch.cat([part[pair][name] for part in parts]) for name in first}
+        for pair, first in parts[0].items()
+    }
+
+
+def _ranked(case: Case, subject: Subject, rows: Tensor) -> tuple[Order, Tensor]:
+    """The order of the units in some rows, and the relations of their pairs."""
+    found = order(subject.explanation.scores[rows], case.k, case.valid[rows])
+    return found, relations(found, case.seed + int(rows[0]))
+
+
+def _measured(one: tuple[Order, Tensor], other: tuple[Order, Tensor]) -> dict[str, Tensor]:
+    (a, a_pairs), (b, b_pairs) = one, other
+    return {
+        "feature": common(a, b),
+        "rank": common(a, b, rank=True),
+        "sign": common(a, b, sign=True),
+        "signed rank": common(a, b, rank=True, sign=True),
+        "correlation": spearman(a.importance, b.importance, a.valid).float(),
+        "pairs": pairs_alike(a_pairs, b_pairs),
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from unmask.audit.case import Case, Subject, Values, digest, placed, some
+from unmask.audit.case import Case, Subject, Values, digest, some
 from unmask.masking import subsets
 from unmask.models import shown
 from unmask.types import rows_of
@@ -15,8 +15,7 @@ __all__ = ["ANSWERS", "BINS", "ROWS", "STEPS", "aopc_comprehensiveness", "aopc_s
 BINS = (0.01, 0.05, 0.1, 0.2, 0.5)  # shares of a row's units, as published
 STEPS = tuple(i / 10 for i in range(11))  # of a curve from nothing to everything
 ROWS = 100  # of the audited ones, at most: each is asked about many times
-ASKED = tuple(sorted({*BINS, *STEPS}))
-ANSWERS = 2 * len(ASKED)  # for each row of an explanation
+ANSWERS = 2 * len({*BINS, *STEPS} - {1.0})  # for each row of an explanation, at most: the whole row is known
 
 
 def aopc_sufficiency(case: Case, subject: Subject) -> Values:
@@ -52,33 +51,44 @@ def deletion(case: Case, subject: Subject) -> Values:
 
 
 def _lost(case: Case, subject: Subject, hidden: bool) -> Values:
-    index, said = _asked(case, subject, hidden)
-    full = case.pick(case.full)[index]
-    return _curve(case, index, {q: full - said[q] for q in BINS}, torch.stack([full - said[q] for q in BINS]).mean(0))
+    index, said = _asked(case, subject, hidden, BINS)
+    lost = case.pick(case.full)[index] - said
+    return _curve(case, index, BINS, lost, lost.mean(0))
 
 
 def _area(case: Case, subject: Subject, hidden: bool) -> Values:
-    index, said = _asked(case, subject, hidden)
-    area = torch.trapezoid(torch.stack([said[q] for q in STEPS]), dx=1 / (len(STEPS) - 1), dim=0)
-    return _curve(case, index, {q: said[q] for q in STEPS}, area)
+    index, said = _asked(case, subject, hidden, STEPS)
+    return _curve(case, index, STEPS, said, torch.trapezoid(said, dx=1 / (len(STEPS) - 1), dim=0))
 
 
-def _curve(case: Case, index: Tensor, points: dict[float, Tensor], values: Tensor) -> Values:
-    curve = {at: placed(case, index, point) for at, point in points.items()}
-    return Values(placed(case, index, values), curve=curve)
+def _curve(case: Case, index: Tensor, shares: tuple[float, ...], points: Tensor, values: Tensor) -> Values:
+    found = torch.full((len(shares) + 1, len(case.target)), torch.nan)
+    found[:, index] = torch.cat([points, values[None]])
+    *curve, whole = found
+    return Values(whole, curve=dict(zip(shares, curve, strict=True)))
 
 
-def _asked(case: Case, subject: Subject, hidden: bool) -> tuple[Tensor, dict[float, Tensor]]:
-    """Numbers of the rows, and p(target) by the share of units that is shown, or hidden."""
+def _asked(case: Case, subject: Subject, hidden: bool, shares: tuple[float, ...]) -> tuple[Tensor, Tensor]:
+    """Numbers of the rows, and (shares, rows) p(target) when this share of the units is shown, or hidden.
+
+    The model is asked only what no other check has asked: `said` holds its answers by row and number of units.
+    """
     index, scores = some(case, ROWS), subject.explanation.scores
+    valid, full = case.valid[index], case.pick(case.full)[index]
+    many = subsets.share_of(torch.tensor(shares, dtype=torch.double)[:, None], valid)  # (shares, rows)
+    said = case.once(("curve", hidden, digest(scores)), lambda: _known(valid, full, hidden))
+    wanted = torch.zeros_like(said, dtype=torch.bool).scatter_(1, many.T, True)
+    row, count = (wanted & said.isnan()).nonzero(as_tuple=True)
+    if len(row):
+        best, there = subsets.topk(scores[index[row]], count, valid[row]), index[row]
+        kept = valid[row] & ~best if hidden else best
+        answers = shown(case.model, case.removal, rows_of(case.x, there), kept)
+        said[row, count] = answers.gather(1, case.target[there, None])[:, 0]
+    return index, said.gather(1, many.T).T
 
-    def ask() -> Tensor:
-        valid = case.valid[index]
-        best = torch.stack([subsets.top_share(scores[index], q, valid) for q in ASKED])  # (shares, rows, d)
-        kept = (valid & ~best if hidden else best).flatten(0, 1)
-        rows = index.repeat(len(ASKED))
-        said = shown(case.model, case.removal, rows_of(case.x, rows), kept)
-        return said.gather(1, case.target[rows, None]).view(len(ASKED), -1)
 
-    found = case.once(("curve", hidden, digest(scores)), ask)
-    return index, dict(zip(ASKED, found, strict=True))
+def _known(valid: Tensor, full: Tensor, hidden: bool) -> Tensor:
+    """(rows, d + 1) p(target) by the number of units shown, or hidden: that of the whole row, nan for all others."""
+    said = torch.full((len(valid), valid.shape[1] + 1), torch.nan)
+    whole = torch.zeros_like(full, dtype=torch.long) if hidden else valid.sum(1)
+    return said.scatter_(1, whole[:, None], full[:, None])

@@ -13,10 +13,13 @@ __all__ = [
     "dirichlet",
     "holds_first",
     "shapley",
+    "share_of",
     "top_share",
     "topk",
     "uniform",
 ]
+
+SORTED = 2**21  # units that are put in order at a time
 
 
 def counts(valid: Tensor, k: int | Tensor) -> Tensor:
@@ -29,17 +32,32 @@ def topk(scores: Tensor, k: int | Tensor, valid: Tensor) -> Tensor:
 
     `k` may differ by row. An index rule, never a threshold: exactly min(k, valid units) are kept, ties or not.
     """
+    wanted = counts(valid, k)
+    parts = (t.split(_rows_at_once(scores.shape[1])) for t in (scores, wanted, valid))
+    return torch.cat([_topk(*part) for part in zip(*parts, strict=True)])
+
+
+def _topk(scores: Tensor, wanted: Tensor, valid: Tensor) -> Tensor:
     finite = scores.clamp(min=torch.finfo(scores.dtype).min)  # a valid -inf still goes before what is not valid
     order = finite.masked_fill(~valid, -torch.inf).sort(dim=1, descending=True, stable=True).indices
     rank = torch.arange(scores.shape[1], device=scores.device).expand_as(order)
     place = torch.empty_like(order).scatter_(1, order, rank)
-    return (place < counts(valid, k)[:, None]) & valid
+    return (place < wanted[:, None]) & valid
+
+
+def _rows_at_once(d: int) -> int:
+    """Rows that are sorted together: orders take many times the memory of what is kept."""
+    return max(1, SORTED // max(1, d))
 
 
 def top_share(scores: Tensor, share: float, valid: Tensor) -> Tensor:
     """(n, d) bool: the best `share` of the valid units of each row, rounded up."""
-    wanted = (share * valid.sum(1).double() - 1e-6).ceil().long().clamp(min=0)
-    return topk(scores, wanted, valid)
+    return topk(scores, share_of(share, valid), valid)
+
+
+def share_of(share: float | Tensor, valid: Tensor) -> Tensor:
+    """(n,) how many units the `share` of each row's valid ones is, rounded up; (s, n) for several shares (s, 1)."""
+    return (share * valid.sum(1).double() - 1e-6).ceil().long().clamp(min=0)
 
 
 def uniform(valid: Tensor, k: int | Tensor, rng: torch.Generator) -> Tensor:

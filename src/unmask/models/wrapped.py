@@ -104,12 +104,17 @@ class Wrapped:
             ) from error
 
     def log_probabilities(self, prepared: Tensor) -> Tensor:
-        """(n, classes) log-probabilities of prepared rows, with gradients."""
+        """(n, classes) log-probabilities of prepared rows, with gradients; halves of what does not fit into memory."""
         if self.module is None:
             raise InputError(
                 f"{self.name} gives no gradients: use a method that only calls the model, such as occlusion"
             )
-        raw: Tensor = self.module(prepared)
+        try:
+            raw: Tensor = self.module(prepared)
+        except (MemoryError, RuntimeError) as error:
+            if not _out_of_memory(error) or len(prepared) == 1:
+                raise
+            return torch.cat([self.log_probabilities(half) for half in prepared.tensor_split(2)])
         _count(len(prepared))
         return raw.log_softmax(1) if self.outputs == "logits" else raw.clamp(min=1e-12).log()
 

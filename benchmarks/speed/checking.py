@@ -1,0 +1,181 @@
+"""Checks: against Quantus and Captum on the same explanations, and against the model calls that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import quantus_agreement as agreement
+from quantus_agreement import Pair, Setting
+from speed import grounds
+from speed.measuring import Heard, Times, bar, in_turns, listening
+from unmask import api, seeds
+from unmask.audit import curves, function_of, infidelity
+from unmask.audit.case import Case, Subject
+from unmask.audit.subjects import Settings, assemble
+from unmask.data import load
+from unmask.masking import subsets
+from unmask.models import Wrapped
+from unmask.types import Dataset, Inputs, rows_of
+
+MODEL_ONLY = (
+    *("fs-m", "fu-m", "sufficiency", "comprehensiveness"),
+    *("aopc-sufficiency", "aopc-comprehensiveness", "insertion", "deletion"),
+    *("infidelity", "infidelity-raw", "counterfactual", "counterfactual-size"),
+)  # checks that ask the model and do nothing else
+CALL = 0.005  # seconds of a core that a call of the model takes at least
+SAME = 1e-5
+NO_SLOWER = 0.95  # times faster: what is equal comes out on either side of 1
+FASTER = 5
+
+
+def shared(small: bool) -> dict[str, Any]:
+    """Metrics that Quantus or Captum also have, on the same explanations of digits (integrated gradients).
+
+    Each library draws or gets the same changes of the rows. Where definitions differ ours is turned into theirs: the
+    formulas stand in `benchmarks/quantus_agreement.py`. Quantus takes pixels away one by one where our curve has ten
+    points, so it asks the model about more rows; the table of the next case has as many points for both.
+    """
+    data = load("digits", seed=0)
+    s = Setting(data, api.train_model(data, recipe=grounds.SHORT), rows=20 if small else 100)
+    pairs = {f"{name} (Quantus)": metric(s) for name, metric in agreement.METRICS.items()}
+    pairs |= {f"{name} (Captum)": metric(s) for name, metric in CAPTUM.items()}
+    return _raced(pairs, {}, small)
+
+
+def table(small: bool) -> dict[str, Any]:
+    """The same for ten columns and 10,000 rows, where the model is small and overhead decides.
+
+    The deletion curve has as many points as Quantus has steps, and is made of all rows, not of a hundred as in audits.
+    Max-sensitivity is mostly the explainer's own time, which is the same for both.
+    """
+    rows = 2000 if small else 10_000
+    data = load("xor", seed=0, n=5 * rows)
+    model, curves.ROWS = api.train_model(data, recipe=grounds.SHORT), rows
+    s = Setting(data, model, k=2, rows=rows, method="gradient")
+    pairs = {f"{name} ({rows:,} rows)": metric(s) for name, metric in agreement.METRICS.items()}
+    return _raced(pairs, {name: FASTER for name in pairs if not name.startswith("max-sensitivity")}, small)
+
+
+def _raced(pairs: Mapping[str, Pair], faster: Mapping[str, float], small: bool) -> dict[str, Any]:
+    """Both sides of each pair timed in turns; `faster` says how many times faster ours must be, otherwise no slower."""
+    bars, rows = [], []
+    for name, (ours, theirs) in pairs.items():
+        found = agreement.furthest((ours, theirs))
+        times = in_turns({"ours": ours, "theirs": theirs}, 1 if small else 5)
+        gain = times["theirs"].over(times["ours"])
+        bars.append(bar(2, f"{name}: times faster", gain, least=faster.get(name, NO_SLOWER)))
+        bars.append(bar(2, f"{name}: largest difference of a value", found["largest difference"], most=SAME))
+        ms = {f"{side}, ms": f"{1000 * t.median:.3g}" for side, t in times.items()}
+        rows.append({"metric": name, **ms, "times faster": f"{gain:.1f}", "difference": found["largest difference"]})
+    return {"bars": bars, "tables": {"Milliseconds for all rows": rows}}
+
+
+def captum_sensitivity(s: Setting) -> Pair:
+    """Captum's sensitivity_max with the draws of the pair of Quantus."""
+    from captum.metrics import sensitivity_max
+
+    ours, _ = agreement.max_sensitivity(s)
+    noise = 0.1 * torch.randn((agreement.DRAWS, *s.case.x.shape), generator=seeds.generator(agreement.SEED))
+    by_row = noise.transpose(0, 1).flatten(0, 1)
+
+    def explain(inputs: Any) -> tuple[Tensor]:
+        x = inputs[0] if isinstance(inputs, tuple) else inputs
+        target = s.case.target.repeat_interleave(len(x) // len(s.case.target))
+        return (s.explainer.explain(x, target).scores,)
+
+    return ours, lambda: sensitivity_max(explain, s.case.x, lambda x: x + by_row, n_perturb_samples=agreement.DRAWS)
+
+
+def captum_infidelity(s: Setting, check: str = "infidelity") -> Pair:
+    """Captum's infidelity, the same units removed; its factor beta is ours."""
+    from captum.metrics import infidelity as theirs
+
+    many, scores = infidelity.SAMPLES, s.explanation.scores.view_as(s.case.x)
+
+    def removed(x: Tensor) -> tuple[Tensor, Tensor]:
+        rng = seeds.generator(seeds.derive(s.case.seed, "infidelity"))
+        gone = subsets.any_size(s.case.valid.repeat_interleave(many, 0), rng).view_as(x)
+        return gone.to(x), torch.where(gone, 0.0, x)
+
+    def measured() -> Tensor:
+        given = {"target": s.case.target, "n_perturb_samples": many, "normalize": check == "infidelity"}
+        return theirs(s.model, removed, s.case.x, scores, **given)
+
+    return lambda: function_of(check)(s.fresh(), s.subject).values, measured
+
+
+CAPTUM: dict[str, Callable[[Setting], Pair]] = {
+    "sensitivity_max": captum_sensitivity,
+    "infidelity, normalized": captum_infidelity,
+    "infidelity": lambda s: captum_infidelity(s, "infidelity-raw"),
+}
+
+
+def overhead(small: bool) -> dict[str, Any]:
+    """Every check that only calls the model, against the time of the model calls it strictly needs.
+
+    Needed are the distinct rows that the check asks about, without those whose answers every audit has (the audited
+    rows themselves). The check starts with nothing remembered. A call, of up to 512 rows, takes at least 5 ms of a
+    core; where the model is quicker it waits.
+    """
+    bars, rows = [], []
+    for name, k in {"digits": 8, "xor": 2, "reviews": 5}.items():
+        data = load(name, seed=0, n=5000) if name == "xor" else load(name, seed=0)
+        for check, (times, asked, needed) in _needed(data, k, small).items():
+            ratio = times["check"].over(times["calls"])
+            bars.append(bar(2, f"{name}, {check}: time over that of the calls it needs", ratio, most=1.2))
+            ms = {f"{part}, ms": f"{1000 * t.median:.3g}" for part, t in times.items()}
+            rows.append({"data": name, "check": check, "asked": asked, "needed": needed, **ms, "over": f"{ratio:.3f}"})
+    return {"bars": bars, "tables": {"Rows asked about and needed; milliseconds": rows}}
+
+
+def _needed(data: Dataset, k: int, small: bool) -> dict[str, tuple[dict[str, Times], int, int]]:
+    """Check -> times of the check and of the calls it needs, rows asked about, rows needed."""
+    base = api.train_model(data, recipe=grounds.SHORT)
+    explainer = api.fit(base, data, k, method="occlusion")
+    model, heard = listening(base, CALL, keep=True)
+    case = assemble(model, data, {"it": explainer}, Settings(k=k, n=20 if small else 500, pool=200))
+    found = {}
+    for check in MODEL_ONLY[:: 5 if small else 1]:
+        rows = _asked(case, case.subjects[0], check, heard)
+        needed = _distinct(rows, case.x)
+        works = {"check": _run(case, check), "calls": _calls(model, rows, needed)}
+        found[check] = in_turns(works, 1 if small else 5), len(rows), len(needed)
+    return found
+
+
+def _asked(case: Case, subject: Subject, check: str, heard: Heard) -> Inputs:
+    """All rows that the model is asked about; afterwards it only counts."""
+    heard.kept = []
+    function_of(check)(replace(case, memory={}), subject)
+    parts, heard.kept = heard.kept, None
+    return torch.cat(parts) if isinstance(parts[0], Tensor) else [row for part in parts for row in part]
+
+
+def _distinct(rows: Inputs, known: Inputs) -> Tensor:
+    """Numbers of the first of each kind of row that is not among those known."""
+    seen, found = {_key(row) for row in known}, []
+    for i, row in enumerate(rows):
+        key = _key(row)
+        if key not in seen:
+            seen.add(key)
+            found.append(i)
+    return torch.tensor(found)
+
+
+def _key(row: Inputs) -> Any:
+    return row.numpy().tobytes() if isinstance(row, Tensor) else tuple(row)
+
+
+def _run(case: Case, check: str) -> Callable[[], object]:
+    return lambda: function_of(check)(replace(case, memory={}), case.subjects[0])
+
+
+def _calls(model: Wrapped, rows: Inputs, needed: Tensor) -> Callable[[], object]:
+    x = rows_of(rows, needed)
+    return lambda: model(x)

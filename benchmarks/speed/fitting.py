@@ -1,0 +1,164 @@
+"""Fitting: an epoch of a learned explainer against an epoch of the model it explains, and against its passes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from speed import grounds
+from speed.measuring import Times, bar, seconds
+from unmask import nets, seeds
+from unmask.explainers import cures
+from unmask.masking.relax import DRAWS
+from unmask.models import Wrapped
+from unmask.reproduce.references import RECIPES
+from unmask.training import fit_classifier
+from unmask.types import Dataset
+
+LIMITS = {"l2x": 3, "meed": 6, "mimic": 8}
+K = 25
+
+
+def epochs(small: bool) -> dict[str, Any]:
+    """One epoch of each learned explainer on digits of MNIST against one epoch of the network it explains.
+
+    An epoch is all that the training loop does in it: steps of all players, and the readings on validation rows by
+    which it chooses an epoch. Passes are counted while it runs, by network and by what is asked of it: an answer
+    (forward), the slope of the mask (through), the slope of the weights (whole); each is then timed alone.
+    """
+    model, data = grounds.mnist(128 if small else 4000, 100)
+    counts, units = {}, {}
+    for name in grounds.LEARNED:
+        counted = Epoch(count=Counter())
+        explainer = run(name, model, data, counted)
+        counts[name], units[name] = counted.passes, _units(explainer, counted, model, small)
+    rounds = [_round(model, data) for _ in range(1 if small else 3)]
+    times = {name: Times(tuple(r[name] for r in rounds)) for name in rounds[0]}
+    sums = {n: sum(rows * units[n][kind] for kind, rows in counts[n].items()) for n in counts}
+    bars = [bar(5, f"epoch of {n} over the model's", times[n].over(times["model"]), most=LIMITS[n]) for n in counts]
+    bars += [bar(5, f"epoch of {n} over its passes", times[n].median / sums[n], most=1.3) for n in counts]
+    over = {name: f"{t.over(times['model']):.2f}" for name, t in times.items()}
+    rows = [{"epoch of": name, **t.columns(), "model's epochs": over[name]} for name, t in times.items()]
+    return {"bars": bars, "tables": {"Milliseconds for an epoch": rows, "Passes": _listed(counts, units)}}
+
+
+@dataclass
+class Epoch:
+    """What is learned about one epoch: its seconds, the rows of each pass, and the networks with their names."""
+
+    seconds: float = 0.0
+    count: Counter[tuple[str, str]] | None = None  # (network, kind of pass) -> rows, while it is counted
+    passes: Mapping[tuple[str, str], int] = field(default_factory=dict)  # the same when the epoch is over
+    networks: dict[str, nn.Module] = field(default_factory=dict)
+    own: set[int] = field(default_factory=set)  # networks of the player whose turn it is
+
+
+def run(name: str, model: Wrapped, data: Dataset, epoch: Epoch, k: int = K) -> Any:
+    """The explainer, fitted for one epoch, the training loop watched."""
+    honest = cures.minimize
+
+    def watched(players: Any, *given: Any, score: Any, title: str) -> Any:
+        if epoch.count is not None:
+            players = _counted(score.explainer, model, players, epoch)
+        found: list[Any] = []
+        epoch.seconds = seconds(lambda: found.append(honest(players, *given, score=score, title=title)))
+        epoch.passes, epoch.count = epoch.count or {}, None
+        return found[0]
+
+    cures.minimize = watched
+    try:
+        return grounds.fitted(name, model, data, k)
+    finally:
+        cures.minimize = honest
+
+
+def _round(model: Wrapped, data: Dataset) -> dict[str, float]:
+    """Seconds of an epoch of the model and of each explainer."""
+    reader = model.module.reader
+    net = nets.default(reader, len(data.classes), seed=0)
+    train, held = ((reader.prepare(split.x), split.y) for split in (data.train, data.validation))
+    recipe = grounds.one_epoch(RECIPES["image"])
+    found = {"model": seconds(lambda: fit_classifier(net, train, held, recipe))}
+    for name in grounds.LEARNED:
+        epoch = Epoch()
+        run(name, model, data, epoch)
+        found[name] = epoch.seconds
+    return found
+
+
+def _counted(explainer: Any, model: Wrapped, players: Mapping[str, Any], epoch: Epoch) -> dict[str, Any]:
+    """The players, their networks listened to."""
+    judge = getattr(explainer, "judge_", None)
+    names = ("selector_", "approximator_", "rest_")
+    epoch.networks = {name: getattr(explainer, name) for name in names if hasattr(explainer, name)}
+    epoch.networks |= {"the model": model.module} | ({} if judge is None else {"judge": judge.net})
+    for name, net in epoch.networks.items():
+        net.register_forward_hook(lambda net, _, out, name=name: _heard(epoch, name, net, out))
+
+    def turn(module: nn.Module, loss: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        def taken(*batch: Any) -> Tensor:
+            epoch.own = {id(part) for part in module.modules()}
+            return loss(*batch)
+
+        return taken
+
+    return {name: (module, turn(module, loss)) for name, (module, loss) in players.items()}
+
+
+def _heard(epoch: Epoch, name: str, net: nn.Module, out: Tensor) -> None:
+    kind = "forward" if not out.requires_grad else "whole" if id(net) in epoch.own else "through"
+    if epoch.count is not None:
+        epoch.count[name, kind] += len(out)
+
+
+def _units(explainer: Any, epoch: Epoch, model: Wrapped, small: bool) -> dict[tuple[str, str], float]:
+    """Seconds for a row of each kind of pass that was counted, and of the draw, in batches of training."""
+    b, repeats = explainer.recipe.batch, 2 if small else 15
+    x = torch.rand(b, *explainer.task_.reader.layout.shape)
+    answer = model(x) if explainer.feedback else None
+    found = {}
+    for name, kind in epoch.passes:
+        net = epoch.networks[name].train(name not in ("the model", "judge") or kind == "through")
+        work = _pass(net, kind, x, answer if name == "selector_" else None, name)
+        work()
+        found[name, kind] = min(seconds(work) for _ in range(repeats)) / b
+    return found
+
+
+def _pass(net: nn.Module, kind: str, x: Tensor, answer: Tensor | None, name: str) -> Callable[[], object]:
+    mask = torch.rand(len(x), x[0].numel()).requires_grad_(kind == "through")
+    given = (x,) if name == "the model" else (x, None, answer) if name == "selector_" else (x, mask)
+    wanted = [mask] if kind == "through" else list(net.parameters())
+
+    def work() -> object:
+        with torch.set_grad_enabled(kind != "forward"):
+            out = net(*given)
+        return out if kind == "forward" else torch.autograd.grad(out.sum(), wanted, allow_unused=True)
+
+    return work
+
+
+def _listed(counts: Mapping[str, Any], units: Mapping[str, Any]) -> list[dict[str, Any]]:
+    rows = []
+    for name, count in counts.items():
+        for (net, kind), many in count.items():
+            ms = 1000 * units[name][net, kind]
+            rows.append({"explainer": name, "network": net, "pass": kind, "rows": many, "ms a row": f"{ms:.3g}"})
+        rows.append({"explainer": name, "network": "(draw)", "pass": "whole", "rows": "", "ms a row": _draw(name)})
+    return rows
+
+
+def _draw(name: str) -> str:
+    """Milliseconds for a row of the relaxed draw and its slope, which is no pass and stands beside them."""
+    explainer: Any = grounds.LEARNED[name](k=K)
+    s, valid = torch.randn(explainer.recipe.batch, 784).requires_grad_(), torch.ones(1, 784, dtype=torch.bool)
+    there, rng = valid.expand(len(s), -1), seeds.generator(0)
+    draw = DRAWS[explainer.draw]
+    work = lambda: torch.autograd.grad(draw(s, K, explainer.tau, rng, there).sum(), s)  # noqa: E731
+    work()
+    return f"{1000 * min(seconds(work) for _ in range(5)) / len(s):.3g}"

@@ -1,0 +1,54 @@
+"""The models and data that the cases stand on; how well a model answers does not matter to how long it takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from unmask import api
+from unmask.data import load
+from unmask.data.own import dataset
+from unmask.explainers.l2x import L2X
+from unmask.explainers.meed import MEED
+from unmask.explainers.mimic import Mimic
+from unmask.models import Wrapped
+from unmask.reproduce.references import RECIPES
+from unmask.training import Recipe
+from unmask.types import Dataset
+
+SHORT = Recipe(epochs=2)
+LEARNED = {"l2x": L2X, "meed": MEED, "mimic": Mimic}
+
+
+def mnist(train: int, test: int) -> tuple[Wrapped, Dataset]:
+    """The network of the papers on ten digits of 28 by 28 pixels, trained for an epoch."""
+    data = load("mnist", seed=0, rows=(train, max(100, train // 4), test))
+    return api.train_model(data, recipe=one_epoch(RECIPES["image"])), data
+
+
+def imdb(train: int, test: int) -> tuple[Wrapped, Dataset]:
+    """The network of the papers on reviews of up to 400 words, trained for an epoch."""
+    data = load("imdb", seed=0, rows=(train, max(100, train // 4), test))
+    return api.train_model(data, recipe=one_epoch(RECIPES["words"])), data
+
+
+def fitted(name: str, model: Wrapped, data: Dataset, k: int) -> Any:
+    """A learned explainer after one epoch: its networks are those of a finished one."""
+    explainer: Any = LEARNED[name](k=k)
+    return replace(explainer, recipe=one_epoch(explainer.recipe)).fit(model, data)
+
+
+def one_epoch(recipe: Recipe) -> Recipe:
+    return replace(recipe, epochs=1)
+
+
+def drawn(n: int, height: int, width: int, classes: int) -> tuple[Wrapped, Dataset]:
+    """Pixels and classes at random, and a network that has seen a few of them; n rows to learn from, 200 others."""
+    x = torch.rand(n + 200, 1, height, width, generator=torch.Generator().manual_seed(0))
+    y = torch.arange(n + 200) % classes
+    parts = {"train": range(n), "validation": range(n, n + 100), "test": range(n + 100, n + 200)}
+    data = dataset(x, y, kind="image", split=parts)
+    few = replace(data, train=data.train.rows(torch.arange(64)))
+    return api.train_model(few, recipe=Recipe(epochs=1)), data
