@@ -9,9 +9,11 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 export PYTHONDONTWRITEBYTECODE :=# compiled tests are kept, else each run compiles them all again
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
+FUZZ ?= 10000
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench format clean lint
+.PHONY: help demo test check fuzz bench format clean lint
 
 help: ## list the targets
 	@awk -F ' *:.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +26,9 @@ test: lint ## everything CI needs: lint, types, all tests
 
 check: lint ## lint, types and the fast tests, within a minute
 	$(PYTEST) -m "not slow"
+
+fuzz: $(DEV) ## 10,000 tries of noise in every loader of files (FUZZ=n for another number), some minutes
+	UNMASK_FUZZ=$(FUZZ) $(PYTEST) tests/data/test_fuzz.py
 
 bench: $(CORE) ## timings, as ratios measured side by side
 	@$(BIN)/python benchmarks/bench.py
