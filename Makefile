@@ -13,7 +13,7 @@ FUZZ ?= 10000
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check fuzz bench format clean lint
+.PHONY: help demo test check fuzz picture bench format clean lint
 
 help: ## list the targets
 	@awk -F ' *:.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ check: lint ## lint, types and the fast tests, within a minute
 
 fuzz: $(DEV) ## 10,000 tries of noise in every loader of files (FUZZ=n for another number), some minutes
 	UNMASK_FUZZ=$(FUZZ) $(PYTEST) tests/data/test_fuzz.py
+
+picture: $(DEV) ## docs/report.png anew, from an audit of the embedded data; needs chromium
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/report_picture.py
 
 bench: $(CORE) ## timings, as ratios measured side by side
 	@$(BIN)/python benchmarks/bench.py
