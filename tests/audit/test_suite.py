@@ -321,3 +321,16 @@ def test_an_explanation_that_survives_random_weights_is_rejected():
     assert after["occlusion"].verdict == "trust"
     passed = {row.explanation: row.passed for row in found.rows if row.check == "randomized-model"}
     assert passed == {"stubborn": False, "occlusion": True, "random": True, "first-k": False, "last-k": False}
+
+
+def test_what_draws_nothing_is_not_praised_for_being_the_same_with_every_seed(hasty):
+    given = {name: api.fit(MODEL, DATA, 2, method=name, removal="zero") for name in ("occlusion", "l2x")}
+    found = run(MODEL, DATA, given, Settings(k=2, n=40, removal="zero", checks=chosen(["seed-stability"])))
+    steady, learned = (rows(found, name)["seed-stability"] for name in given)
+    assert (steady.value, steady.passed, steady.note) == (1.0, None, stability.DRAWS_NOTHING)
+    assert learned.passed is not None
+    assert learned.note == ""
+    said = {v.explanation: " ".join(v.reasons) for v in found.verdicts}
+    assert "another seed" not in said["occlusion"]
+    assert "another seed" in said["l2x"]
+    assert "by construction" in Report(found).html

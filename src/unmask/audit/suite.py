@@ -19,6 +19,7 @@ from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
 from unmask.audit.recording import recorded
+from unmask.audit.stability import DRAWS_NOTHING
 from unmask.audit.statistics import Bootstrap, balanced, by_row, holm, level
 from unmask.audit.subjects import Settings, assemble, control
 from unmask.masking.controls import CONTROLS
@@ -180,7 +181,7 @@ def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Valu
 def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
     """Whether a deciding number is on the good side of its rule; None for what only informs."""
     decides = check in (*DECIDING, *verdict.EVIDENCE.values())
-    if not decides or not _decided(bench) or bool(bench.values(subject.name, check).values.isnan().all()):
+    if not decides or not _decided(bench) or _silent(bench.values(subject.name, check)):
         return None
     e = _evidence(bench, subject, bench.case.once("p-values", lambda: _p_values(bench)))
     return {
@@ -261,7 +262,7 @@ def _measured(bench: _Bench, name: str, check: str) -> tuple[float, float, float
 
     The bound is the upper one where higher is better. What changes is given as what stays.
     """
-    if check not in bench.checks or bool(bench.values(name, check).values.isnan().all()):
+    if check not in bench.checks or _silent(bench.values(name, check)):
         return None
     own, null = bench.values(name, check), bench.null(name, check)
     value, low, high = bench.bootstrap.interval(own.values, own.over)
@@ -271,6 +272,11 @@ def _measured(bench: _Bench, name: str, check: str) -> tuple[float, float, float
     if check == "quiet-reading":
         return value, bench.bootstrap.low(_difference(bench, name, check)), chance
     return value, high if check in verdict.STEADINESS else low, chance
+
+
+def _silent(found: Values) -> bool:
+    """Whether a check says nothing of an explanation: it has no value, or one that could not have been another."""
+    return found.note == DRAWS_NOTHING or bool(found.values.isnan().all())
 
 
 def _one_sided(case: Case, same: Tensor) -> str:
