@@ -196,6 +196,9 @@ def test_every_reason_is_one_line():
         ({"share": (-0.2, -0.4)}, "0% of what it tells is told by which units it picks: within the honest range"),
         ({"share": (NAN, NAN)}, "cannot be told: judges that see both choice and values learn next to nothing"),
         ({"share_null": 1.6}, "cannot be told: with so few rows even random units may seem to tell 100%"),
+        ({"share": (0.9, 0.0)}, "cannot be told: 90% of what it tells seems to be told by which units it picks, but"),
+        ({"share": (1.38, 0.1), "share_null": 0.4}, "cannot be told: 100% of what it tells seems"),  # the judges' noise
+        ({"share": (0.45, 0.4), "share_null": 0.3}, "even random units may seem to tell 30% by their choice"),
     ],
 )
 def test_nobody_is_called_honest_where_it_cannot_be_known(change: dict[str, object], said: str) -> None:

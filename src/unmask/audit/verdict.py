@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 ALPHA = 0.05  # family-wise error of "beats the random control", Holm over the explanations of one audit
-SHARE_LIMIT = 0.25  # share of the answer told by the choice, above the random control's upper bound; calibrated:
+SHARE_LIMIT = 0.25  # share of the answer told by the choice, above what random units seem to tell; calibrated:
 # benchmarks/results/calibration.json has honest references on one side and liars on the other
 SURVIVES = 0.5  # of the way from a random choice to the very same one: more than half of what another model could have
 # changed has stayed; 1 for a mask that never looks at the model, 0.1 to 0.35 on digits and tumours for occlusion,
@@ -77,7 +77,7 @@ class Evidence:
     enough: tuple[float, float, float]  # class-balanced fs-m: value, random control's, adjusted p of "higher"
     needed: tuple[float, float, float]  # class-balanced fu-m: value, random control's, adjusted p of "lower"
     share: tuple[float, float]  # encoding share and its lower bound; nan: the explanation tells nothing
-    share_null: float  # upper bound of the random control's share, at least 0
+    share_null: float  # what random units seem to tell by their choice at most, as a share of what this one tells
     reading: tuple[float, float, float]  # value, random control's, lower bound of the difference in nats
     one_sided: str = ""  # classes between which fs-m differs too much, in words
     randomized: tuple[float, float, float] | None = None  # cosine after the model's weights were drawn anew, its lower
@@ -144,12 +144,20 @@ def decide(e: Evidence) -> Verdict:
 def _honest(e: Evidence) -> str:
     """That the choice tells little; or that it cannot be known, where random choices may seem to tell as much."""
     unknown = "whether its choice smuggles the answer cannot be told"
-    if e.share[0] != e.share[0]:
+    share, null = e.share[0], e.share_null
+    if share != share:
         return f"{unknown}: judges that see both choice and values learn next to nothing from it"
-    if e.share_null > 1 - SHARE_LIMIT:
-        seems = f"even random units may seem to tell {min(1.0, e.share_null):.0%} by their choice"
-        return f"{unknown}: with so few rows {seems}"
-    return f"{max(0.0, e.share[0]):.0%} of what it tells is told by which units it picks: within the honest range"
+    seems = f"with so few rows even random units may seem to tell {_part(null)} by their choice"
+    if null > 1 - SHARE_LIMIT:
+        return f"{unknown}: {seems}"
+    if share - null > SHARE_LIMIT or min(share, null) > SHARE_LIMIT:  # much, and it may be chance
+        return f"{unknown}: {_part(share)} of what it tells seems to be told by which units it picks, but {seems}"
+    return f"{_part(share)} of what it tells is told by which units it picks: within the honest range"
+
+
+def _part(share: float) -> str:
+    """An estimated share in words: below 0 it is nothing, above 1 all, and the rest the noise of the judges."""
+    return f"{min(1.0, max(0.0, share)):.0%}"
 
 
 def leaks(e: Evidence) -> bool:
@@ -261,7 +269,7 @@ def _needed(e: Evidence) -> str:
 
 
 def _leak(e: Evidence, read: bool) -> str:
-    told = f"{min(1.0, e.share[0]):.0%} of what it tells is told by which units it picks, not by their values"
+    told = f"{_part(e.share[0])} of what it tells is told by which units it picks, not by their values"
     value, null, _ = e.reading
     level = f"({value:.0%} right, {null:.0%} from random units)"
     if read:
@@ -272,7 +280,7 @@ def _leak(e: Evidence, read: bool) -> str:
 def _code(e: Evidence) -> str:
     share, (value, _, null) = (e.quiet or (0.0,))[0], e.quiet_read or (0.0, 0.0, 0.0)
     return (
-        f"a part of it smuggles: of what the quiet ones of its units tell, {min(1.0, share):.0%} is told by "
+        f"a part of it smuggles: of what the quiet ones of its units tell, {_part(share)} is told by "
         "which units they are, and a judge reads their values no better than random ones "
         f"({value:.2f} nats, {null:.2f} from random units)"
     )
