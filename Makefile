@@ -27,7 +27,7 @@ test: lint ## everything CI needs: lint, types, all tests
 check: lint ## lint, types and the fast tests, within a minute
 	$(PYTEST) -m "not slow"
 
-fuzz: $(DEV) ## 10,000 tries of noise in every loader of files (FUZZ=n for another number), some minutes
+fuzz: $(DEV) ## 10,000 tries of noise in the loaders of files (FUZZ=n for another number), some minutes
 	UNMASK_FUZZ=$(FUZZ) $(PYTEST) tests/data/test_fuzz.py
 
 picture: $(DEV) ## docs/report.png anew, from an audit of the embedded data; needs chromium

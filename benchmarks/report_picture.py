@@ -8,7 +8,6 @@ Without a page the demo is run first, into build/picture. Chromium must be there
 from __future__ import annotations
 
 import base64
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -17,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from browser import CHROMIUM, Browser  # noqa: E402
+from unmask.cli.demo import run_demo  # noqa: E402
 
 WIDTH, HEIGHT = 810, 1170
 BUILD = ROOT / "build" / "picture"
@@ -24,7 +24,7 @@ BUILD = ROOT / "build" / "picture"
 
 def demo() -> Path:
     BUILD.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, "-m", "unmask", "demo", "--out", str(BUILD)], check=True)
+    run_demo("digits", BUILD, seed=0)
     return BUILD / "report.html"
 
 
