@@ -73,7 +73,8 @@ CHECKS: dict[str, Check] = {
         "smuggling:encoding_share",
         "smuggling",
         "lower",
-        "How much of all that the explanation tells about the answer is told by the choice of the units.",
+        "How much of all that the explanation tells about the answer is told by the choice of the units; an estimate: "
+        "below 0 means none, above 1 all.",
         "after Puli et al. 2024",
     ),
     "encoding-scores": Check(
@@ -244,6 +245,7 @@ CHECKS: dict[str, Check] = {
 DECIDING = (
     "fs-m",
     "fu-m",
+    "encoding-gain",
     "encoding-share",
     "reading",
     "reading-nats",

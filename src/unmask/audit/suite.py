@@ -187,6 +187,7 @@ def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
     return {
         "fs-m": e.enough[2] <= verdict.ALPHA,
         "fu-m": e.needed[2] <= verdict.ALPHA,
+        "encoding-gain": None if e.share[0] != e.share[0] else not verdict.leaks(e),
         "encoding-share": not verdict.leaks(e),
         "reading": e.reading[2] > 0,
         "reading-nats": e.reading[2] > 0,
@@ -242,19 +243,28 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         own, null = (float((v.values * weight).sum()) for v in (bench.values(name, check), bench.null(name, check)))
         return own, null
 
-    share, null = bench.values(name, "encoding-share"), bench.null(name, "encoding-share")
-    upper = bench.bootstrap.interval(null.values, null.over)[2]
+    share = bench.values(name, "encoding-share")
     read = [float(v.values.mean()) for v in (bench.values(name, "reading"), bench.null(name, "reading"))]
     return verdict.Evidence(
         name=name,
         enough=(*pair("fs-m"), p["fs-m"][name]),
         needed=(*pair("fu-m"), p["fu-m"][name]),
         share=bench.bootstrap.interval(share.values, share.over)[:2],
-        share_null=max(0.0, upper) if upper == upper else 0.0,
+        share_null=_seeming(bench, bench.null(name, "encoding-gain"), share),
         reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading-nats"))),
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
         **{part: _measured(bench, name, check) for part, check in verdict.EVIDENCE.items()},
     )
+
+
+def _seeming(bench: _Bench, gain: Values, share: Values) -> float:
+    """What a choice that tells nothing seems to gain at most, as a share of what the explanation tells; at least 0.
+
+    In nats first: where random units tell next to nothing, a share of that could be anything.
+    """
+    told = float("nan") if share.over is None else float(share.over.double().mean())
+    upper = bench.bootstrap.interval(gain.values)[2] / told
+    return max(0.0, upper) if upper == upper else 0.0
 
 
 def _measured(bench: _Bench, name: str, check: str) -> tuple[float, float, float] | None:
