@@ -101,6 +101,14 @@ CHECKS: dict[str, Check] = {
         "nothing.",
         "after Jethani et al. 2021",
     ),
+    "whole-rows": Check(
+        "smuggling:whole_rows",
+        "smuggling",
+        "higher",
+        "How much of the answer judges of random masks read from whole rows, 1 being all of it: what they know at all. "
+        "Where it is little, the kept units are not to blame for what the judges do not read in them.",
+        null="the same: it is about the judges",
+    ),
     "eval-x": Check(
         "smuggling:eval_x",
         "smuggling",
@@ -249,6 +257,7 @@ DECIDING = (
     "encoding-share",
     "reading",
     "reading-nats",
+    "whole-rows",
 )  # every audit runs these: the verdict needs them
 
 

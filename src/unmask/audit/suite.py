@@ -191,6 +191,7 @@ def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
         "encoding-share": not verdict.leaks(e),
         "reading": e.reading[2] > 0,
         "reading-nats": e.reading[2] > 0,
+        "whole-rows": e.known >= verdict.KNOW,
         "randomized-model": not verdict.stays(e.randomized),
         "cascading-randomization": not verdict.stays(e.cascaded),
         "seed-stability": not verdict.shifts(e.seeds),
@@ -243,7 +244,7 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         own, null = (float((v.values * weight).sum()) for v in (bench.values(name, check), bench.null(name, check)))
         return own, null
 
-    share = bench.values(name, "encoding-share")
+    share, whole = bench.values(name, "encoding-share"), bench.values(name, "whole-rows")
     read = [float(v.values.mean()) for v in (bench.values(name, "reading"), bench.null(name, "reading"))]
     return verdict.Evidence(
         name=name,
@@ -252,6 +253,7 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         share=bench.bootstrap.interval(share.values, share.over)[:2],
         share_null=_seeming(bench, bench.null(name, "encoding-gain"), share),
         reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading-nats"))),
+        known=level(whole.values, whole.over),
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
         **{part: _measured(bench, name, check) for part, check in verdict.EVIDENCE.items()},
     )
@@ -260,7 +262,7 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
 def _seeming(bench: _Bench, gain: Values, share: Values) -> float:
     """What a choice that tells nothing seems to gain at most, as a share of what the explanation tells; at least 0.
 
-    In nats first: where random units tell next to nothing, a share of that could be anything.
+    In nats: where random units tell next to nothing, a share of that could be anything.
     """
     told = float("nan") if share.over is None else float(share.over.double().mean())
     upper = bench.bootstrap.interval(gain.values)[2] / told
