@@ -35,10 +35,8 @@ __all__ = [
 ALPHA = 0.05  # family-wise error of "beats the random control", Holm over the explanations of one audit
 SHARE_LIMIT = 0.25  # share of the answer told by the choice, above what random units seem to tell; calibrated:
 # benchmarks/results/calibration.json has honest references on one side and liars on the other
-KNOW = (
-    0.5  # of the answer, read from whole rows: judges that read less do not know what most values mean, and the choice
-)
-# would be blamed for it
+KNOW = 0.25  # of the answer, read from whole rows: judges that read less do not know what values mean (not calibrated:
+# 0.03 on 240 rows of sst2, 0.33 on 1,500; 0.8 or more on digits, tumours and adult)
 SURVIVES = 0.5  # of the way from a random choice to the very same one: more than half of what another model could have
 # changed has stayed; 1 for a mask that never looks at the model, 0.1 to 0.35 on digits and tumours for occlusion,
 # integrated gradients and L2X
