@@ -35,6 +35,8 @@ LEARNED = ("l2x", "real-x", "meed", "mimic")
 CODES = ("position", "value")  # that honest units are mixed with
 QUIET = ("quiet-share", "quiet-reading")  # a code behind honest units: asked of all but pure liars
 SHOWN = ("fs-m", "encoding-gain", "encoding-share", "reading", "whole-rows", *QUIET)
+ACCUSED = ("it smuggles", "it leaks", "a part of it smuggles")  # how such reasons begin
+UNTOLD = "whether its choice smuggles the answer cannot be told"
 
 Entry = dict[str, Any]
 
@@ -103,8 +105,8 @@ def entries(found: Findings, sort: str, seconds: float) -> dict[str, Entry]:
         v.explanation: {
             "sort": sort,
             "verdict": v.verdict,
-            "smuggles": any("smuggles" in r or "leaks" in r for r in v.reasons),
-            "untold": any("cannot be told" in r for r in v.reasons),
+            "smuggles": any(r.startswith(ACCUSED) for r in v.reasons),
+            "untold": any(r.startswith(UNTOLD) for r in v.reasons),
             "excess": rounded(excess(rows[v.explanation, "encoding-gain"], rows[v.explanation, "encoding-share"])),
             **{check: rounded(rows[v.explanation, check].value) for check in SHOWN if (v.explanation, check) in rows},
             "seconds": round(seconds, 1),
