@@ -10,9 +10,11 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 export PYTHONDONTWRITEBYTECODE :=# compiled tests are kept, else each run compiles them all again
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
+FUZZ ?= 10000
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench format clean lint
+.PHONY: help demo test check fuzz picture bench format clean lint
 
 help: ## list the targets
 	@awk -F ' *:.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +30,12 @@ check: lint ## lint, types and the fast tests, within a minute
 
 bench: $(PEERS)/.done ## speed and memory beside Captum, SHAP, LIME, Quantus; resumes, BENCH=--fresh begins anew
 	@OMP_NUM_THREADS=1 $(PEERS)/bin/python benchmarks/bench.py $(BENCH)
+
+fuzz: $(DEV) ## 10,000 tries of noise in the loaders of files (FUZZ=n for another number), some minutes
+	UNMASK_FUZZ=$(FUZZ) $(PYTEST) tests/data/test_fuzz.py
+
+picture: $(DEV) ## docs/report.png anew, from an audit of the embedded data; needs chromium
+	@OMP_NUM_THREADS=1 $(BIN)/python benchmarks/report_picture.py
 
 format: $(DEV) ## rewrite the code in the house format and mend what the linter can mend
 	$(BIN)/ruff check --fix .

@@ -1,20 +1,25 @@
 """Does the audit find liars, and does it leave honest selections alone? The red team on three kinds of data.
 
-    python benchmarks/redteam.py [digits|tumours|reviews ...] [--seeds N] [--fresh]
+    python benchmarks/redteam.py [digits|tumours|reviews] [--seeds N] [--fresh]
+    python benchmarks/redteam.py --render
 
-New split, model, explainers and judges for every seed; results are kept as they come. The rule's limits were fixed on
-other seeds (`calibrate.py`). Methods that are fitted take long and are audited on the first seeds only.
+New split, model, explainers and judges for every seed; the rule's limits were fixed on other seeds (`calibrate.py`).
+Each data set has a file of results of its own, so that several can run side by side, with an entry for each seed and
+explanation: what is there is not audited again, and an audit that was cut short goes on where it stopped. Methods that
+are fitted take long and are audited on the first seeds only. `--render` writes docs/redteam.md and its picture.
 """
 
 from __future__ import annotations
 
 import sys
-from collections import Counter
+import time
+from collections.abc import Iterable
 from typing import Any
 
+import common
 from common import Record, rounded
 from unmask import api
-from unmask.audit.redteam import LIARS, Mixture, suspects
+from unmask.audit.redteam import LIARS, REFERENCES, Mixture, Suspect, suspects
 from unmask.data import load
 from unmask.masking import subsets
 from unmask.methods import make
@@ -25,29 +30,43 @@ HONEST = {"digits": "integrated-gradients", "tumours": "occlusion", "reviews": "
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.75)  # of honest units in a mixture, at least one
 FIRST = 200  # the first seed: none was used before
 FITTED = 5  # seeds on which learned methods are audited
-METHODS = ("gradient-x-input", "integrated-gradients", "occlusion", "sequential")
+METHODS = ("gradient-x-input", "integrated-gradients", "occlusion")
 LEARNED = ("l2x", "real-x", "meed", "mimic")
 CODES = ("position", "value")  # that honest units are mixed with
+QUIET = ("quiet-share", "quiet-reading")  # a code behind honest units: asked of all but pure liars
+SHOWN = ("fs-m", "encoding-gain", "encoding-share", "reading", "whole-rows", *QUIET)
+ACCUSED = ("it smuggles", "it leaks", "a part of it smuggles")  # how such reasons begin
+UNTOLD = "whether its choice smuggles the answer cannot be told"
+
+Entry = dict[str, Any]
 
 
-def explanations(task: str, data: Dataset, model: Any, k: int, seed: int) -> dict[str, Any]:
-    """By name: liars, mixtures, references that cannot lie, methods."""
-    found: dict[str, Any] = {name: s.fit(model, data) for name, s in suspects(data, k, seed).items()}
-    for share in SHARES:
-        honest = max(1, round(share * k))
-        for code in CODES:
-            if honest < k:
-                by = make(HONEST[task], k, None, {})
-                name = f"{code}, {honest} of {k} honest"
-                found.setdefault(name, Mixture(k, code, by, honest, seed))
-    mixtures = {name: thing.fit(model, data) for name, thing in found.items() if isinstance(thing, Mixture)}
-    if data.test.relevant is not None:
-        found["gold"] = gold(data, model, k)
-    methods = (*METHODS, *(LEARNED if seed < FIRST + FITTED else ()))
-    return found | mixtures | {name: name for name in methods}
+def names(task: str, data: Dataset, seed: int) -> dict[str, tuple[str, ...]]:
+    """What is audited, by sort; each sort in an audit of its own."""
+    k = TASKS[task][1]
+    honest = sorted({max(1, round(share * k)) for share in SHARES} - {k})
+    there = [name for name in suspects(data, k) if name in LIARS]
+    gold = () if data.test.relevant is None else ("gold",)
+    return {
+        "liar": tuple(there),
+        "mixture": tuple(f"{code}, {n} of {k} honest" for code in CODES for n in honest),
+        "reference": (*REFERENCES, "sequential", *gold),
+        "method": (*METHODS, *(LEARNED if seed < FIRST + FITTED else ())),
+    }
 
 
-def gold(data: Dataset, model: Any, k: int) -> Any:
+def made(name: str, task: str, data: Dataset, model: Any, seed: int) -> Any:
+    """The explanation of that name; methods are named to the audit, which fits them."""
+    k = TASKS[task][1]
+    if name in (LIARS | REFERENCES):
+        return Suspect(k, name, seed).fit(model, data)
+    if name.endswith("honest"):
+        code, _, rest = name.partition(", ")
+        return Mixture(k, code, make(HONEST[task], k, None, {}), int(rest.split()[0]), seed).fit(model, data)
+    return gold(data, model) if name == "gold" else name
+
+
+def gold(data: Dataset, model: Any) -> Explanation:
     """The known rationale of the test rows, ready-made."""
     test = data.test
     scores = test.relevant.float()
@@ -55,45 +74,91 @@ def gold(data: Dataset, model: Any, k: int) -> Any:
     return Explanation(scores, kept, test.valid, model(test.x).argmax(1), {"method": "gold"})
 
 
-def measure(task: str, seed: int) -> dict[str, Any]:
-    name, k = TASKS[task]
-    data = load(name, seed=seed)
+def measure(record: Record, task: str, seed: int) -> None:
+    """Audit what the record lacks of this seed, sort by sort."""
+    spec, k = TASKS[task]
+    data = load(spec, seed=seed)
+    wanted = {
+        sort: [name for name in every if f"{task}:{seed}:{name}" not in record.entries]
+        for sort, every in names(task, data, seed).items()
+    }
+    if not any(wanted.values()):
+        return
     model = api.train_model(data, seed=seed)
-    found: Findings = api.audit(model, data, explanations(task, data, model, k, seed), k=k, seed=seed).findings
-    rows = {(r.explanation, r.check): r for r in found.rows}
-    shown = ("fs-m", "encoding-share", "reading", "quiet-share", "quiet-reading")
+    for sort, missing in wanted.items():
+        if not missing:
+            continue
+        started = time.perf_counter()
+        given = {name: made(name, task, data, model, seed) for name in missing}
+        memo = common.RESULTS / f"redteam-{task}-{seed}-{sort}.memo"
+        checks = ("fs-m",) if sort == "liar" else QUIET
+        found = api.audit(model, data, given, k=k, seed=seed, checks=checks, resume=memo).findings
+        seconds = (time.perf_counter() - started) / len(missing)
+        for name, entry in entries(found, sort, seconds).items():
+            record.entry(f"{task}:{seed}:{name}", lambda entry=entry: entry)
+
+
+def entries(found: Findings, sort: str, seconds: float) -> dict[str, Entry]:
+    """By explanation: its verdict, what it is accused of, the numbers and its excess share, the score of the curve."""
+    rows = {(r.explanation, r.check): r for r in found.rows if r.at is None}
     return {
         v.explanation: {
+            "sort": sort,
             "verdict": v.verdict,
-            "smuggles": any("smuggles" in r or "leaks" in r for r in v.reasons),
-            **{check: rounded(rows[v.explanation, check].value) for check in shown if (v.explanation, check) in rows},
+            "smuggles": any(r.startswith(ACCUSED) for r in v.reasons),
+            "untold": any(r.startswith(UNTOLD) for r in v.reasons),
+            "excess": rounded(excess(rows[v.explanation, "encoding-gain"], rows[v.explanation, "encoding-share"])),
+            **{check: rounded(rows[v.explanation, check].value) for check in SHOWN if (v.explanation, check) in rows},
+            "seconds": round(seconds, 1),
         }
         for v in found.verdicts
+        if v.explanation not in found.controls
     }
 
 
-def summary(entries: dict[str, Any]) -> dict[str, Any]:
-    """For each data set and explanation: how often each verdict was given, and how often smuggling was the reason."""
-    found: dict[str, dict[str, Any]] = {}
-    for key, entry in entries.items():
-        for name, row in entry.items():
-            counts = found.setdefault(key.partition(":")[0], {}).setdefault(name, Counter())
-            counts.update([row["verdict"], "of"] + ["accused of smuggling"] * row["smuggles"])
-    return {task: {name: dict(counts) for name, counts in names.items()} for task, names in found.items()}
+def excess(gain: Any, share: Any) -> float:
+    """(gain - the random control's gain) / all that is told; 0 where nothing is told."""
+    if share.value != share.value or share.value == 0:
+        return 0.0
+    return float((gain.value - max(0.0, gain.null or 0.0)) * share.value / gain.value)
+
+
+def rates(some: Iterable[Entry]) -> Entry:
+    """How often each verdict was given, and how often smuggling was the reason or could not be told."""
+    rows = list(some)
+    words = {word: sum(row["verdict"] == word for row in rows) for word in ("trust", "care", "reject")}
+    return {
+        "of": len(rows),
+        **words,
+        "accused of smuggling": sum(row["smuggles"] for row in rows),
+        "cannot be told": sum(row["untold"] for row in rows),
+    }
+
+
+def summary(all_entries: dict[str, Entry]) -> dict[str, Any]:
+    """For each explanation its sort and its rates over the seeds."""
+    by: dict[str, list[Entry]] = {}
+    for key, entry in all_entries.items():
+        by.setdefault(key.split(":", 2)[2], []).append(entry)
+    return {name: {"sort": rows[0]["sort"], **rates(rows)} for name, rows in by.items()}
 
 
 def main() -> None:
-    record = Record("redteam")
+    if "--render" in sys.argv:
+        from redteam_page import render
+
+        render()
+        return
     tasks = [a for a in sys.argv[1:] if a in TASKS] or list(TASKS)
     seeds = int(sys.argv[sys.argv.index("--seeds") + 1]) if "--seeds" in sys.argv else 20
-    for seed in range(FIRST, FIRST + seeds):
-        for task in tasks:
-            record.entry(f"{task}:{seed}", lambda task=task, seed=seed: measure(task, seed))
-    record.summary = summary(record.entries)
-    record.save()
-    for task, names in record.summary.items():
-        for name, counts in names.items():
-            print(f"{task:9s} {'liar' if name in LIARS else '':5s} {name:28s} {counts}")
+    for task in tasks:
+        record = Record(f"redteam-{task}")
+        for seed in range(FIRST, FIRST + seeds):
+            measure(record, task, seed)
+        record.summary = summary(record.entries)
+        record.save()
+        for name, counts in record.summary.items():
+            print(f"{task:9s} {name:28s} {counts}")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ def measure(seed: int) -> dict[str, Any]:
     return {
         v.explanation: {
             "verdict": v.verdict,
-            "smuggles": any("smuggles" in reason for reason in v.reasons),
+            "smuggles": any(reason.startswith("it smuggles") for reason in v.reasons),
             **{check: rounded(rows[v.explanation, check].value) for check in shown},
         }
         for v in found.verdicts

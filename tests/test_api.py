@@ -123,9 +123,9 @@ def test_what_a_report_holds(data: Dataset, model: Any) -> None:
 def test_checks_and_pool_are_what_one_asks_for(data: Dataset, model: Any) -> None:
     report = api.audit(model, data, {"mine": truth(data)}, k=K, n=25, checks=["calls"], pool=60)
     run = {row.check.partition("@")[0] for row in report.findings.rows}
-    assert run == {"fs-m", "fu-m", "encoding-share", "reading", "reading-nats", "calls"}
+    assert run == {"fs-m", "fu-m", "encoding-gain", "encoding-share", "reading", "reading-nats", "whole-rows", "calls"}
     assert report.findings.settings["judges"]["learn from"] == 60  # type: ignore[index]
-    assert "sen" not in report.html
+    assert "sen" not in report.findings.definitions
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from audit.cases import small_case, subject
 from unmask.audit import DECIDING, budget, chosen, smuggling
 from unmask.audit.budget import Rates, costs, plan, seconds_of, within
 from unmask.audit.subjects import Settings
+from unmask.audit.work import job_of
 from unmask.errors import InputError
 
 
@@ -29,23 +30,23 @@ def test_what_is_no_time(text: str) -> None:
 COST = {"kept alone": 1.0, "kept away": 1.0, "matched judges": 6.0, "neutral judges": 2.0}
 COST |= {"judges of random masks": 4.0, "moved rows": 30.0, "mask-only": 0.5, "nothing": 0.0}
 WANTED = ("fs-m", "fu-m", "sufficiency", "encoding-gain", "encoding-share", "reading", "reading-nats", "eval-x")
-WANTED += ("mask-only", "sen")
+WANTED += ("whole-rows", "mask-only", "sen")
 
 
 def test_the_cheapest_come_first_and_what_is_shared_is_paid_once() -> None:
-    found = plan(WANTED, COST, left=11.0)
-    assert found.checks == tuple(name for name in WANTED if name not in ("eval-x", "sen"))
-    assert found.seconds == 10.5  # sufficiency and encoding-gain cost nothing more
-    assert found.left_out == {"eval-x": 4.0, "sen": 30.0}
+    found = plan(WANTED, COST, left=15.0)
+    assert found.checks == tuple(name for name in WANTED if name != "sen")
+    assert found.seconds == 14.5  # sufficiency and eval-x cost nothing more
+    assert found.left_out == {"sen": 30.0}
     assert plan(WANTED, COST, left=1000).left_out == {}
 
 
 def test_the_deciding_ones_are_run_whatever_they_take() -> None:
     found = plan(WANTED, COST, left=0.0)
     assert set(DECIDING) <= set(found.checks)
-    assert set(found.left_out) == {"eval-x", "mask-only", "sen"}
+    assert set(found.left_out) == {"mask-only", "sen"}
     said = found.sentence(5.0)
-    assert said.startswith("budget 5 s: 7 checks are planned, about 10 s from here, left out: mask-only (about 0 s)")
+    assert said.startswith("budget 5 s: 9 checks are planned, about 14 s from here, left out: mask-only (about 0 s)")
 
 
 def test_costs_grow_with_rows_and_explanations() -> None:
@@ -63,7 +64,7 @@ def test_costs_grow_with_rows_and_explanations() -> None:
     assert b["matched judges"] == pytest.approx(2 * a["matched judges"])
     assert b["neutral judges"] == a["neutral judges"] == pytest.approx(smuggling.SEEDS * 0.001 * 180 * budget.EPOCHS)
     assert a["randomized-model"] == 6.0
-    assert all(budget._job(name) in a for name in settings.checks)
+    assert all(job_of(name) in a for name in settings.checks)
 
 
 def test_without_a_budget_nothing_changes() -> None:

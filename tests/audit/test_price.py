@@ -18,7 +18,8 @@ def test_the_cost_counts_what_will_be_run():
 
     assert "fresh" not in said("default")
     assert said("default").endswith("36 judges trained")
-    assert said([]).endswith("33 judges trained")  # without eval-x
+    assert said([]).endswith("36 judges trained")  # all judges start as those of eval-x
+    assert said("quiet-share").endswith("66 judges trained")
     assert said(["fs-a"]).endswith("at least 5 fresh networks trained")
     assert "at least 10 fresh networks trained" in said(["fs-a", "fu-a"])
     assert said("sen").endswith(f"{stability.DRAWS * 120:,} moved rows explained")  # scores alone cannot be moved

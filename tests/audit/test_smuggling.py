@@ -147,6 +147,18 @@ def test_random_masks_gain_nothing():
     assert abs(float(smuggling.encoding_gain(case, chance).values.mean())) < 0.08
 
 
+def test_what_judges_know_is_read_from_whole_rows():
+    case = small_case(table(900), k=2)
+    it = subject(case, case.valid)
+    found = smuggling.whole_rows(case, it)
+    known = float(found.values.mean() / found.over.mean())
+    assert 0.5 < known < 1.0
+    right = case.target[torch.randperm(len(case.train.target), generator=seeds.generator(0)) % len(case.target)]
+    dumb = replace(case, train=replace(case.train, target=right), memory={})  # what they learn is wrong
+    lost = smuggling.whole_rows(dumb, it)
+    assert float(lost.values.mean() / lost.over.mean()) < 0.1
+
+
 def test_an_explanation_that_tells_nothing_has_no_share():
     case = small_case(table(600), k=1)
 

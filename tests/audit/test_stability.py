@@ -206,6 +206,7 @@ def test_other_seeds_are_compared_with_the_own_one():
     rank = sum(spearmanr(it.explanation.scores[0], e.scores[0]).statistic for e in others) / len(others)
     assert_close(stability.seed_correlation(case, it).values, torch.full((len(case.target),), float(rank)))
     assert own.seed == 3  # the explainer stays as it is
+    assert stability.seed_stability(case, it).note == ""
 
 
 def test_what_draws_nothing_stays_and_random_units_stay_by_chance():
@@ -214,6 +215,8 @@ def test_what_draws_nothing_stays_and_random_units_stay_by_chance():
     it = Subject("it", same.explain(case.x, case.target), explainer=same)
     assert bool((stability.seed_stability(case, it).values == 1.0).all())
     assert bool((stability.seed_correlation(case, it).values == 1.0).all())
+    for check in (stability.seed_stability, stability.seed_correlation):
+        assert check(case, it).note == stability.DRAWS_NOTHING
     chance = control(case, "random", 2)
     rows = len(case.target) * stability.REFITS
     assert float(stability.seed_stability(case, chance).values.mean()) == pytest.approx(2 / 6, abs=4 * 0.27 / rows**0.5)

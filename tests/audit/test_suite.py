@@ -24,6 +24,7 @@ from unmask.audit import (
     stability,
     suite,
 )
+from unmask.audit.case import Values
 from unmask.audit.statistics import Bootstrap
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
@@ -95,8 +96,10 @@ def test_the_honest_one_is_trusted_the_liar_and_chance_are_not(findings):
 
 
 def test_passed_is_said_of_deciding_checks_only(findings):
+    dumb = {row.explanation for row in findings.rows if row.check == "encoding-share" and math.isnan(row.value)}
     for row in findings.rows:
         deciding = row.check in DECIDING and not math.isnan(row.value)
+        deciding &= row.check != "encoding-gain" or row.explanation not in dumb  # of nothing, nothing can be said
         assert (row.passed is not None) == deciding, row
 
 
@@ -321,3 +324,26 @@ def test_an_explanation_that_survives_random_weights_is_rejected():
     assert after["occlusion"].verdict == "trust"
     passed = {row.explanation: row.passed for row in found.rows if row.check == "randomized-model"}
     assert passed == {"stubborn": False, "occlusion": True, "random": True, "first-k": False, "last-k": False}
+
+
+def test_what_draws_nothing_is_not_praised_for_being_the_same_with_every_seed(hasty):
+    given = {name: api.fit(MODEL, DATA, 2, method=name, removal="zero") for name in ("occlusion", "l2x")}
+    found = run(MODEL, DATA, given, Settings(k=2, n=40, removal="zero", checks=chosen(["seed-stability"])))
+    steady, learned = (rows(found, name)["seed-stability"] for name in given)
+    assert (steady.value, steady.passed, steady.note) == (1.0, None, stability.DRAWS_NOTHING)
+    assert learned.passed is not None
+    assert learned.note == ""
+    said = {v.explanation: " ".join(v.reasons) for v in found.verdicts}
+    assert "another seed" not in said["occlusion"]
+    assert "another seed" in said["l2x"]
+    assert "by construction" in Report(found).html
+
+
+def test_noise_of_random_units_counts_in_nats_where_they_tell_next_to_nothing():
+    case = small_case(DATA)
+    n, bootstrap = len(case.target), Bootstrap(len(case.target), 0)
+    bench = suite._Bench(case, bootstrap, {}, {})
+    gain, told = torch.full((n,), 0.05), torch.full((n,), 0.5)
+    assert suite._seeming(bench, Values(gain), Values(gain, over=told)) == pytest.approx(0.1)
+    assert suite._seeming(bench, Values(-gain), Values(gain, over=told)) == 0.0
+    assert suite._seeming(bench, Values(gain), Values(torch.full((n,), torch.nan))) == 0.0  # it tells nothing itself

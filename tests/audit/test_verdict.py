@@ -40,6 +40,10 @@ NAN = float("nan")
         ({"share": (0.9, 0.8)}, "care"),
         ({"share": (0.9, 0.8), "reading": (0.5, 0.5, -0.1)}, "reject"),
         ({"share": (0.1, 0.0), "reading": (0.5, 0.5, -0.1)}, "trust"),  # a poor reading alone is no smuggling
+        ({"share": (0.9, 0.8), "known": 0.1}, "trust"),  # judges that know nothing accuse nobody the model can read
+        ({"share": (0.9, 0.8), "known": 0.1, "reading": (0.5, 0.5, -0.1)}, "trust"),
+        ({"share": (0.9, 0.8), "known": 0.1, "reading": (0.5, 0.5, -0.1), "enough": (0.4, 0.4, 0.6)}, "reject"),
+        ({"share": (0.9, 0.8), "known": 0.6}, "care"),
         ({"share": (NAN, NAN)}, "trust"),
         ({"share": (NAN, NAN), "enough": (0.4, 0.4, 0.6), "needed": (0.9, 0.9, 0.6)}, "reject"),
         ({"one_sided": "it keeps ..."}, "trust"),
@@ -196,6 +200,10 @@ def test_every_reason_is_one_line():
         ({"share": (-0.2, -0.4)}, "0% of what it tells is told by which units it picks: within the honest range"),
         ({"share": (NAN, NAN)}, "cannot be told: judges that see both choice and values learn next to nothing"),
         ({"share_null": 1.6}, "cannot be told: with so few rows even random units may seem to tell 100%"),
+        ({"share": (0.9, 0.0)}, "cannot be told: 90% of what it tells seems to be told by which units it picks, but"),
+        ({"share": (0.9, 0.8), "known": 0.12}, "of the answer they read 12% from whole rows; give them"),
+        ({"share": (1.38, 0.1), "share_null": 0.4}, "cannot be told: 100% of what it tells seems"),  # the judges' noise
+        ({"share": (0.45, 0.4), "share_null": 0.3}, "even random units may seem to tell 30% by their choice"),
     ],
 )
 def test_nobody_is_called_honest_where_it_cannot_be_known(change: dict[str, object], said: str) -> None:

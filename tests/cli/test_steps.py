@@ -91,7 +91,17 @@ def test_checks_by_name(run: Run, place: Path) -> None:
     assert "moved rows explained" in ended.out
     report = json.loads(Path("report/report.json").read_text(encoding="utf-8"))
     named = {row["check"].partition("@")[0] for row in report["rows"]}
-    assert named == {"fs-m", "fu-m", "encoding-share", "reading", "reading-nats", "sen", "calls"}
+    assert named == {
+        "fs-m",
+        "fu-m",
+        "encoding-gain",
+        "encoding-share",
+        "reading",
+        "reading-nats",
+        "whole-rows",
+        "sen",
+        "calls",
+    }
     asked = next(row for row in report["rows"] if (row["explanation"], row["check"]) == ("occlusion", "calls"))
     assert asked["value"] == 7.0
 

@@ -1,6 +1,6 @@
 """Noise into every loader: what comes out is a data set or one sentence, never another error.
 
-Few tries by default; `UNMASK_FUZZ=10000` makes as many of each.
+Few tries by default; `make fuzz`, or any number as `UNMASK_FUZZ`, makes more, shared out among the tests.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from unmask.errors import InputError
 from unmask.loading import load as load_explainer
 from unmask.stored import check, read_report
 
-TRIES = int(os.environ.get("UNMASK_FUZZ", "25"))
+SORTS = 7  # of noise, a test for each
+TRIES = -(-int(os.environ.get("UNMASK_FUZZ", "175")) // SORTS)
 often = settings(max_examples=TRIES, deadline=None, derandomize=TRIES <= 25, suppress_health_check=list(HealthCheck))
 
 cells = st.one_of(
@@ -147,3 +148,7 @@ def test_rules(words: list[str]) -> None:
     report = Stored("r", "", "", {("a", "fs-m"): Number(0.5, 0.4, 0.6, "higher", 9)}, {"a": "care"})
     survives(lambda: check(report, " ".join(words)))
     survives(lambda: check(report, "".join(words), strict=True))
+
+
+def test_the_tries_are_shared_out_among_all_tests() -> None:
+    assert sum(hasattr(thing, "hypothesis") for name, thing in globals().items() if name.startswith("test_")) == SORTS

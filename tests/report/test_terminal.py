@@ -6,6 +6,7 @@ from dataclasses import replace
 from rich.console import Console
 
 from report import invented
+from unmask.report import Report
 from unmask.report.terminal import summary
 from unmask.types import Findings
 
@@ -66,3 +67,13 @@ def test_narrow_terminals_break_lines_and_lose_nothing():
     text = shown(invented.findings(), width=50)
     assert max(map(len, text.splitlines())) <= 50
     assert text.count("(0.87)") == 8
+
+
+def test_a_share_beyond_its_range_is_a_word_and_stays_a_number_for_machines():
+    base = invented.findings()
+    rows = tuple(replace(r, value=1.38, null=-0.03) if r.check == "encoding-share" else r for r in base.rows)
+    findings = replace(base, rows=rows)
+    line = next(line for line in shown(findings).splitlines() if line.startswith("cheater"))
+    assert "all (none)" in line
+    assert ">all<" in Report(findings).html
+    assert 1.38 in [row["value"] for row in Report(findings).to_json()["rows"]]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from report import invented
-from unmask.report.wording import along, find, interval, names_of, number, summary
+from unmask.report.wording import along, find, interval, names_of, number, said, summary
 from unmask.types import Verdict
 
 
@@ -25,6 +25,15 @@ from unmask.types import Verdict
 )
 def test_numbers_are_written_alike(value: float | None, text: str):
     assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(-0.026, "none"), (0.0, "none"), (0.43, "0.430"), (1.38, "all"), (math.nan, "unknown"), (None, "–")],
+)
+def test_a_share_is_no_number_below_nothing_or_above_all(value: float | None, text: str):
+    assert said("encoding-share", value) == text
+    assert said("fs-m", value) == number(value)
 
 
 def test_an_unknown_interval_is_left_out():

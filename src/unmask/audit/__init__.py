@@ -73,7 +73,8 @@ CHECKS: dict[str, Check] = {
         "smuggling:encoding_share",
         "smuggling",
         "lower",
-        "How much of all that the explanation tells about the answer is told by the choice of the units.",
+        "How much of all that the explanation tells about the answer is told by the choice of the units; an estimate: "
+        "below 0 means none, above 1 all.",
         "after Puli et al. 2024",
     ),
     "encoding-scores": Check(
@@ -99,6 +100,14 @@ CHECKS: dict[str, Check] = {
         "How much the values shown tell the same judges about the answer, in nats: luck on one side or the other adds "
         "nothing.",
         "after Jethani et al. 2021",
+    ),
+    "whole-rows": Check(
+        "smuggling:whole_rows",
+        "smuggling",
+        "higher",
+        "How much of the answer judges of random masks read from whole rows, 1 being all of it: what they know at all. "
+        "Where it is little, the kept units are not to blame for what the judges do not read in them.",
+        null="the same: it is about the judges",
     ),
     "eval-x": Check(
         "smuggling:eval_x",
@@ -244,9 +253,11 @@ CHECKS: dict[str, Check] = {
 DECIDING = (
     "fs-m",
     "fu-m",
+    "encoding-gain",
     "encoding-share",
     "reading",
     "reading-nats",
+    "whole-rows",
 )  # every audit runs these: the verdict needs them
 
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 
 from unmask.audit import CHECKS, DECIDING, smuggling
 from unmask.audit.case import Case, Subject
-from unmask.audit.dependence import REFITS
-from unmask.audit.stability import DRAWS
 from unmask.audit.subjects import Settings
+from unmask.audit.work import Size, Work, job_of, works
 from unmask.errors import InputError
 from unmask.judge import RECIPE, judge_net, mixed_sizes, train_judge
 
@@ -25,23 +24,6 @@ FRESH = 3.0  # a network trained anew takes as long as so many judges
 FOREST = 0.3  # seconds to grow one and ask it
 SAMPLE = 64  # rows that the model is asked about to measure it
 WRITING = 3.0  # seconds for intervals, examples and the page
-
-JOBS = {  # what checks share is done once
-    "fs-m": "kept alone",
-    "sufficiency": "kept alone",
-    "fu-m": "kept away",
-    "comprehensiveness": "kept away",
-    "encoding-gain": "matched judges",
-    "encoding-share": "matched judges",
-    "reading": "neutral judges",
-    "reading-nats": "neutral judges",
-    "eval-x": "judges of random masks",
-    "approximator-gap": "kept alone",
-    "sen": "moved rows",
-    "sen-legacy": "moved rows",
-    "seconds": "nothing",
-    "calls": "nothing",
-}
 
 
 @dataclass(frozen=True)
@@ -95,43 +77,38 @@ def plan(checks: Iterable[str], cost: Mapping[str, float], left: float) -> Plan:
     wanted = list(checks)
     first = [name for name in wanted if name in DECIDING]
     done, total, left_out = set[str](), 0.0, {}
-    rest = sorted((name for name in wanted if name not in DECIDING), key=lambda name: cost[_job(name)])
+    rest = sorted((name for name in wanted if name not in DECIDING), key=lambda name: cost[job_of(name)])
     for name in [*first, *rest]:
-        more = 0.0 if _job(name) in done else cost[_job(name)]
+        more = 0.0 if job_of(name) in done else cost[job_of(name)]
         if name not in first and total + more > left and more > 0:
             left_out[name] = more
             continue
-        done.add(_job(name))
+        done.add(job_of(name))
         total += more
     return Plan(tuple(name for name in wanted if name not in left_out), total, left_out)
 
 
-def _job(check: str) -> str:
-    return JOBS.get(check, check)
-
-
 def costs(case: Case, settings: Settings, rates: Rates) -> dict[str, float]:
     """Seconds of each job for all explanations and controls together."""
-    n, everyone = len(case.target), [*case.subjects, *(s for s in case.subjects if s.train is None)]
-    pool = len(case.train.target)
+    n, pool = len(case.target), len(case.train.target)
+    everyone = [*case.subjects, *(s for s in case.subjects if s.train is None)]  # and random units like these
     judge = rates.lesson * pool * _epochs()
-    shown = rates.answer * n * len(everyone) * _versions(case)
-    matched = sum(2 * smuggling.SEEDS * rates.lesson * _epochs() * _learned(s, n, pool) for s in everyone)
-    known = {
-        "nothing": 0.0,
-        "kept alone": shown,
-        "kept away": shown,
-        "neutral judges": smuggling.SEEDS * judge,
-        "judges of random masks": smuggling.SEEDS * judge,
-        "matched judges": matched,
-        "encoding-scores": matched,
-        "mask-only": FOREST * len(everyone),
-        "moved rows": DRAWS * n * sum(s.seconds for s in case.subjects if s.seconds == s.seconds),
-        "randomized-model": REFITS * rates.fitting,
-        "permuted-labels": FRESH * judge + rates.fitting,
+    answer = rates.answer * _versions(case)
+    paired = rates.lesson * _epochs() * sum(_learned(s, n, pool) for s in everyone) / len(everyone)
+    explained = sum(s.seconds for s in case.subjects if s.seconds == s.seconds)  # one row by all that can be asked
+
+    def seconds(work: Work) -> float:
+        taught = judge * (work.judges + FRESH * (work.networks + work.retrained + work.copies)) + paired * work.pairs
+        asked = answer * work.answers + explained * (work.moved + work.astray)
+        return taught + asked + FOREST * work.forests + rates.fitting * work.refits
+
+    known = works(Size(n, len(everyone), case.data.kind))
+    usual = {
+        name: Work(networks=len(everyone)) if CHECKS[name].costly else Work(answers=n * len(everyone))
+        for name in settings.checks
     }
-    usual = {name: FRESH * judge * len(everyone) if CHECKS[name].costly else shown for name in settings.checks}
-    return {**{_job(name): seconds for name, seconds in usual.items()}, **known}
+    every = {job_of(name): work for name, work in usual.items()} | known
+    return {job: seconds(work) for job, work in every.items()}
 
 
 def _learned(subject: Subject, n: int, pool: int) -> int:

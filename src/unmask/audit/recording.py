@@ -40,6 +40,7 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
         "thresholds": {
             "alpha": verdict.ALPHA,
             "encoding share": verdict.SHARE_LIMIT,
+            "judges know": verdict.KNOW,
             "one-sided": verdict.ONE_SIDED,
             "survives random weights": verdict.SURVIVES,
             "steady": verdict.STEADY,

@@ -36,6 +36,7 @@ __all__ = [
     "reading",
     "reading_nats",
     "told_by_values",
+    "whole_rows",
 ]
 
 SEEDS = 3  # judges of one kind, or pairs of judges
@@ -64,7 +65,13 @@ def encoding_scores(case: Case, subject: Subject) -> Values:
 def tells(case: Case, total: Tensor) -> bool:
     """Whether the lower bound of what is told exceeds a tenth of the answer's entropy."""
     low = float(total.mean() - 1.96 * total.std() / len(total) ** 0.5)
-    return low > TELLS * float(-(_prior(case) * _prior(case).log()).sum())
+    return low > TELLS * entropy(case)
+
+
+def entropy(case: Case) -> float:
+    """H(target) in nats: all that can be told about the answer."""
+    prior = _prior(case)
+    return float(-(prior * prior.log()).sum())
 
 
 def reading(case: Case, subject: Subject) -> Values:
@@ -80,6 +87,15 @@ def reading_nats(case: Case, subject: Subject) -> Values:
 def told_by_values(case: Case, subject: Subject) -> Values:
     """The same for the judges of random masks only."""
     return _nats(case, _random_mask_judges(case), subject)
+
+
+def whole_rows(case: Case, subject: Subject) -> Values:
+    """(log J(target | whole row) - log p(target)) / H(target), J of random masks; the same for every explanation.
+
+    Near 0 the judges do not know what values mean: what they miss in the kept units is their own ignorance.
+    """
+    told = case.once("whole rows", lambda: _told(case, _random_mask_judges(case), case.valid))
+    return Values(told, over=torch.full_like(told, entropy(case)))
 
 
 def eval_x(case: Case, subject: Subject) -> Values:
@@ -264,8 +280,12 @@ def _nats(case: Case, panel: list[Judge], subject: Subject) -> Values:
     Where there is nothing to read a judge falls on some side, another one for each mask, and may find the answer of a
     code by luck; it does so without being sure, and that is what this measures.
     """
-    said = torch.stack([judge.log_probabilities(case.prepared, subject.kept) for judge in panel]).mean(0)
-    return Values((said - _prior(case).log()).gather(1, case.target[:, None])[:, 0])
+    return Values(_told(case, panel, subject.kept))
+
+
+def _told(case: Case, panel: list[Judge], kept: Tensor) -> Tensor:
+    said = torch.stack([judge.log_probabilities(case.prepared, kept) for judge in panel]).mean(0)
+    return (said - _prior(case).log()).gather(1, case.target[:, None])[:, 0]
 
 
 def _prior(case: Case) -> Tensor:

@@ -16,6 +16,7 @@ from unmask.types import Dataset, Explainer, Explanation
 
 __all__ = [
     "DRAWS",
+    "DRAWS_NOTHING",
     "REACH",
     "REFITS",
     "changes",
@@ -32,6 +33,7 @@ __all__ = [
 DRAWS = 50  # as published
 REACH = 0.2  # of a column's standard deviation, or of the range of all pixels: as published where they lie in [0, 1]
 REFITS = 3  # the same method with other seeds
+DRAWS_NOTHING = "draws nothing: the same with any seed by construction, which is no evidence of anything"
 
 
 def sen(case: Case, subject: Subject) -> Values:
@@ -58,14 +60,13 @@ def seed_stability(case: Case, subject: Subject) -> Values:
     """Mean over fits with other seeds of |kept by both| / k; higher is better, by chance k/d.
 
     The explainer is cloned, its seed changed, fitted to the same model and asked about the same rows and classes. One
-    that draws nothing has 1. After Hu et al. 2023.
+    that draws nothing has 1, which is noted and decides nothing. After Hu et al. 2023.
     """
     found = _refitted(case, subject)
-    return (
-        found
-        if isinstance(found, Values)
-        else Values(torch.stack([shared(subject.kept, e.kept) for e in found]).mean(0))
-    )
+    if isinstance(found, Values):
+        return found
+    stayed = torch.stack([shared(subject.kept, e.kept) for e in found]).mean(0)
+    return Values(stayed, note=_by_construction(subject, found))
 
 
 def seed_correlation(case: Case, subject: Subject) -> Values:
@@ -74,7 +75,8 @@ def seed_correlation(case: Case, subject: Subject) -> Values:
     if isinstance(found, Values):
         return found
     scores = subject.explanation.scores
-    return Values(torch.stack([distances.spearman(scores, e.scores, case.valid) for e in found]).nanmean(0))
+    ranks = torch.stack([distances.spearman(scores, e.scores, case.valid) for e in found]).nanmean(0)
+    return Values(ranks, note=_by_construction(subject, found))
 
 
 def score_entropy(case: Case, subject: Subject) -> Values:
@@ -169,6 +171,12 @@ def _refitted(case: Case, subject: Subject) -> list[Explanation] | Values:
         return case.once(("refitted", subject.name), lambda: [_again(case, explainer, i) for i in range(REFITS)])
     except UnmaskError as error:
         return missing(case, f"could not be fitted again: {error}")
+
+
+def _by_construction(subject: Subject, again: list[Explanation]) -> str:
+    """A remark where other seeds gave the very same scores: nothing was drawn, so nothing could change."""
+    scores = subject.explanation.scores
+    return DRAWS_NOTHING if all(torch.allclose(scores, e.scores, rtol=1e-5) for e in again) else ""
 
 
 def _again(case: Case, explainer: Explainer, i: int) -> Explanation:

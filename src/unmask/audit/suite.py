@@ -19,6 +19,7 @@ from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
 from unmask.audit.recording import recorded
+from unmask.audit.stability import DRAWS_NOTHING
 from unmask.audit.statistics import Bootstrap, balanced, by_row, holm, level
 from unmask.audit.subjects import Settings, assemble, control
 from unmask.masking.controls import CONTROLS
@@ -180,15 +181,17 @@ def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Valu
 def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
     """Whether a deciding number is on the good side of its rule; None for what only informs."""
     decides = check in (*DECIDING, *verdict.EVIDENCE.values())
-    if not decides or not _decided(bench) or bool(bench.values(subject.name, check).values.isnan().all()):
+    if not decides or not _decided(bench) or _silent(bench.values(subject.name, check)):
         return None
     e = _evidence(bench, subject, bench.case.once("p-values", lambda: _p_values(bench)))
     return {
         "fs-m": e.enough[2] <= verdict.ALPHA,
         "fu-m": e.needed[2] <= verdict.ALPHA,
+        "encoding-gain": None if e.share[0] != e.share[0] else not verdict.leaks(e),
         "encoding-share": not verdict.leaks(e),
         "reading": e.reading[2] > 0,
         "reading-nats": e.reading[2] > 0,
+        "whole-rows": e.known >= verdict.KNOW,
         "randomized-model": not verdict.stays(e.randomized),
         "cascading-randomization": not verdict.stays(e.cascaded),
         "seed-stability": not verdict.shifts(e.seeds),
@@ -241,19 +244,29 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         own, null = (float((v.values * weight).sum()) for v in (bench.values(name, check), bench.null(name, check)))
         return own, null
 
-    share, null = bench.values(name, "encoding-share"), bench.null(name, "encoding-share")
-    upper = bench.bootstrap.interval(null.values, null.over)[2]
+    share, whole = bench.values(name, "encoding-share"), bench.values(name, "whole-rows")
     read = [float(v.values.mean()) for v in (bench.values(name, "reading"), bench.null(name, "reading"))]
     return verdict.Evidence(
         name=name,
         enough=(*pair("fs-m"), p["fs-m"][name]),
         needed=(*pair("fu-m"), p["fu-m"][name]),
         share=bench.bootstrap.interval(share.values, share.over)[:2],
-        share_null=max(0.0, upper) if upper == upper else 0.0,
+        share_null=_seeming(bench, bench.null(name, "encoding-gain"), share),
         reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading-nats"))),
+        known=level(whole.values, whole.over),
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
         **{part: _measured(bench, name, check) for part, check in verdict.EVIDENCE.items()},
     )
+
+
+def _seeming(bench: _Bench, gain: Values, share: Values) -> float:
+    """What a choice that tells nothing seems to gain at most, as a share of what the explanation tells; at least 0.
+
+    In nats: where random units tell next to nothing, a share of that could be anything.
+    """
+    told = float("nan") if share.over is None else float(share.over.double().mean())
+    upper = bench.bootstrap.interval(gain.values)[2] / told
+    return max(0.0, upper) if upper == upper else 0.0
 
 
 def _measured(bench: _Bench, name: str, check: str) -> tuple[float, float, float] | None:
@@ -261,7 +274,7 @@ def _measured(bench: _Bench, name: str, check: str) -> tuple[float, float, float
 
     The bound is the upper one where higher is better. What changes is given as what stays.
     """
-    if check not in bench.checks or bool(bench.values(name, check).values.isnan().all()):
+    if check not in bench.checks or _silent(bench.values(name, check)):
         return None
     own, null = bench.values(name, check), bench.null(name, check)
     value, low, high = bench.bootstrap.interval(own.values, own.over)
@@ -271,6 +284,11 @@ def _measured(bench: _Bench, name: str, check: str) -> tuple[float, float, float
     if check == "quiet-reading":
         return value, bench.bootstrap.low(_difference(bench, name, check)), chance
     return value, high if check in verdict.STEADINESS else low, chance
+
+
+def _silent(found: Values) -> bool:
+    """Whether a check says nothing of an explanation: it has no value, or one that could not have been another."""
+    return found.note == DRAWS_NOTHING or bool(found.values.isnan().all())
 
 
 def _one_sided(case: Case, same: Tensor) -> str:

@@ -12,6 +12,7 @@ __all__ = [
     "ELSEWHERE",
     "EVIDENCE",
     "HIDES",
+    "KNOW",
     "ONE_SIDED",
     "SHARE_LIMIT",
     "STEADINESS",
@@ -21,6 +22,7 @@ __all__ = [
     "coded",
     "decide",
     "hides",
+    "ignorant",
     "leaks",
     "locked",
     "open_",
@@ -31,16 +33,15 @@ __all__ = [
 ]
 
 ALPHA = 0.05  # family-wise error of "beats the random control", Holm over the explanations of one audit
-SHARE_LIMIT = 0.25  # share of the answer told by the choice, above the random control's upper bound; calibrated:
+SHARE_LIMIT = 0.25  # share of the answer told by the choice, above what random units seem to tell; calibrated:
 # benchmarks/results/calibration.json has honest references on one side and liars on the other
+KNOW = 0.25  # of the answer, read from whole rows: judges that read less do not know what values mean (not calibrated:
+# 0.03 on 240 rows of sst2, 0.33 on 1,500; 0.8 or more on digits, tumours and adult)
 SURVIVES = 0.5  # of the way from a random choice to the very same one: more than half of what another model could have
 # changed has stayed; 1 for a mask that never looks at the model, 0.1 to 0.35 on digits and tumours for occlusion,
 # integrated gradients and L2X
-HIDES = (
-    0.5  # of what the most decisive words do: most of it is done out of sight; calibrated: at most a third in models
-)
-# that were taught nothing but the task, more than two thirds where attention was taught to deceive
-# (benchmarks/results/deception.json)
+HIDES = 0.5  # of what the most decisive words do is done out of sight; calibrated: at most a third in models that were
+# taught the task only, more than two thirds where attention was taught to deceive (benchmarks/results/deception.json)
 ELSEWHERE = 0.03  # more often right from other units: less is what two predictors of one kind differ by anyway;
 # benchmarks/interlocking.py has locked models on one side and free ones on the other
 STEADY = 0.5  # of the way from a random choice to the very same one: where less stays, the choice is owed more to the
@@ -77,8 +78,9 @@ class Evidence:
     enough: tuple[float, float, float]  # class-balanced fs-m: value, random control's, adjusted p of "higher"
     needed: tuple[float, float, float]  # class-balanced fu-m: value, random control's, adjusted p of "lower"
     share: tuple[float, float]  # encoding share and its lower bound; nan: the explanation tells nothing
-    share_null: float  # upper bound of the random control's share, at least 0
+    share_null: float  # what random units seem to tell by their choice at most, as a share of what this one tells
     reading: tuple[float, float, float]  # value, random control's, lower bound of the difference in nats
+    known: float = 1.0  # how much of the answer judges read from whole rows
     one_sided: str = ""  # classes between which fs-m differs too much, in words
     randomized: tuple[float, float, float] | None = None  # cosine after the model's weights were drawn anew, its lower
     # bound, the random control's; None: not run, or not possible
@@ -144,18 +146,36 @@ def decide(e: Evidence) -> Verdict:
 def _honest(e: Evidence) -> str:
     """That the choice tells little; or that it cannot be known, where random choices may seem to tell as much."""
     unknown = "whether its choice smuggles the answer cannot be told"
-    if e.share[0] != e.share[0]:
+    share, null = e.share[0], e.share_null
+    if share != share:
         return f"{unknown}: judges that see both choice and values learn next to nothing from it"
-    if e.share_null > 1 - SHARE_LIMIT:
-        seems = f"even random units may seem to tell {min(1.0, e.share_null):.0%} by their choice"
-        return f"{unknown}: with so few rows {seems}"
-    return f"{max(0.0, e.share[0]):.0%} of what it tells is told by which units it picks: within the honest range"
+    if ignorant(e) and share - null > SHARE_LIMIT:
+        why = (
+            f"the model reads the units, but the judges know too little: of the answer they read {_part(e.known)} from"
+        )
+        return f"{unknown}: {why} whole rows; give them more rows to learn from (pool)"
+    seems = f"with so few rows even random units may seem to tell {_part(null)} by their choice"
+    if null > 1 - SHARE_LIMIT:
+        return f"{unknown}: {seems}"
+    if share - null > SHARE_LIMIT or min(share, null) > SHARE_LIMIT:  # much, and it may be chance
+        return f"{unknown}: {_part(share)} of what it tells seems to be told by which units it picks, but {seems}"
+    return f"{_part(share)} of what it tells is told by which units it picks: within the honest range"
+
+
+def _part(share: float) -> str:
+    """An estimated share in words: below 0 it is nothing, above 1 all."""
+    return f"{min(1.0, max(0.0, share)):.0%}"
 
 
 def leaks(e: Evidence) -> bool:
     """Whether the choice of the units tells much more than an honest choice does, and surely more than a random one."""
     share, low = e.share
-    return share - e.share_null > SHARE_LIMIT and low > e.share_null
+    return share - e.share_null > SHARE_LIMIT and low > e.share_null and not ignorant(e)
+
+
+def ignorant(e: Evidence) -> bool:
+    """Whether judges know too little to blame the choice for what only they cannot read: the model can."""
+    return e.known < KNOW and e.enough[2] <= ALPHA
 
 
 def coded(e: Evidence) -> bool:
@@ -261,7 +281,7 @@ def _needed(e: Evidence) -> str:
 
 
 def _leak(e: Evidence, read: bool) -> str:
-    told = f"{min(1.0, e.share[0]):.0%} of what it tells is told by which units it picks, not by their values"
+    told = f"{_part(e.share[0])} of what it tells is told by which units it picks, not by their values"
     value, null, _ = e.reading
     level = f"({value:.0%} right, {null:.0%} from random units)"
     if read:
@@ -272,7 +292,7 @@ def _leak(e: Evidence, read: bool) -> str:
 def _code(e: Evidence) -> str:
     share, (value, _, null) = (e.quiet or (0.0,))[0], e.quiet_read or (0.0, 0.0, 0.0)
     return (
-        f"a part of it smuggles: of what the quiet ones of its units tell, {min(1.0, share):.0%} is told by "
+        f"a part of it smuggles: of what the quiet ones of its units tell, {_part(share)} is told by "
         "which units they are, and a judge reads their values no better than random ones "
         f"({value:.2f} nats, {null:.2f} from random units)"
     )

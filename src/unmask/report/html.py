@@ -25,6 +25,7 @@ from unmask.report.wording import (
     interval,
     names_of,
     number,
+    said,
     summary,
 )
 
@@ -125,7 +126,7 @@ def page(findings: Findings, version: str) -> str:
 def _card(findings: Findings, verdict: Verdict) -> Card:
     rows = (find(findings, verdict.explanation, check) for check in DECIDING)
     numbers = [
-        (DECIDING[r.check], f"{r.check} {ARROWS[r.better]}", number(r.value), number(r.null))
+        (DECIDING[r.check], f"{r.check} {ARROWS[r.better]}", said(r.check, r.value), said(r.check, r.null))
         for r in rows
         if r is not None
     ]

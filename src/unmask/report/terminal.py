@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from unmask.report.wording import ARROWS, DECIDING, SYMBOLS, find, names_of
+from unmask.report.wording import ARROWS, DECIDING, SYMBOLS, find, names_of, said
 
 if TYPE_CHECKING:
     from unmask.types import Findings, Verdict
@@ -41,8 +41,8 @@ def _table(findings: Findings) -> Table:
     verdicts = {v.explanation: v.verdict for v in findings.verdicts}
     for name in names:
         word = verdicts.get(name)
-        said = Text(f"{SYMBOLS[word]} {word}", COLOURS[word]) if word else Text("reference", "dim")
-        table.add_row(Text(name), said, *(_cell(findings, name, check) for check in checks))
+        judged = Text(f"{SYMBOLS[word]} {word}", COLOURS[word]) if word else Text("reference", "dim")
+        table.add_row(Text(name), judged, *(_cell(findings, name, check) for check in checks))
     return table
 
 
@@ -54,12 +54,14 @@ def _cell(findings: Findings, name: str, check: str) -> Text:
     row = find(findings, name, check)
     if row is None:
         return Text("–", "dim")
-    null = "" if row.null is None else f" ({_short(row.null)})"
-    return Text.assemble(_short(row.value), (null, "dim"))
+    null = "" if row.null is None else f" ({said(check, row.null, _short)})"
+    return Text.assemble(said(check, row.value, _short), (null, "dim"))
 
 
-def _short(value: float) -> str:
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−") if math.isfinite(value) else "–"
+def _short(value: float | None) -> str:
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
 
 def _reasons(verdict: Verdict) -> Group:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ __all__ = [
     "interval",
     "names_of",
     "number",
+    "said",
     "summary",
 ]
 
@@ -31,6 +33,7 @@ DECIDING = {
     "randomized-model": "left, random model",
     "attention-flow": "done by hidden words",
 }
+ESTIMATED = {"encoding-share"}  # shares whose estimate may fall below 0 or above 1
 PEOPLE = "people"  # among places: what they marked, or what is known to decide
 ARROWS = {"higher": "↑", "lower": "↓", "none": ""}
 DIRECTIONS = {
@@ -55,6 +58,15 @@ def number(value: float | None) -> str:
         return f"{value:.1e}".replace("e-0", "e-").replace("-", "−")
     digits = 3 if size < 10 else 1 if size < 1000 else 0
     return f"{value:.{digits}f}".replace("-", "−")
+
+
+def said(check: str, value: float | None, write: Callable[[float | None], str] = number) -> str:
+    """A deciding number as a reader takes it: an estimated share is a number between 0 and 1, or a word."""
+    if check not in ESTIMATED or value is None:
+        return write(value)
+    if not math.isfinite(value):
+        return "unknown"
+    return "none" if value <= 0 else "all" if value >= 1 else write(value)
 
 
 def interval(row: Result) -> str:
