@@ -102,7 +102,7 @@ def test_settings_are_plain_values_without_what_was_learned() -> None:
     settings = settings_of(fitted("l2x", "table"))
     assert settings["k"] == K
     assert settings["recipe"]["epochs"] == SHORT.epochs
-    own = {"k", "tau", "draw", "approximator", "activation"}
+    own = {"k", "tau", "draw", "approximator", "activation", "epoch", "noise"}
     assert set(settings) == own | {"removal", "feedback", "cure", "recipe", "device"}
 
 

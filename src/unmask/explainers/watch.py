@@ -22,6 +22,7 @@ ROWS = 1000  # validation rows looked at after each epoch
 GAP = 0.10  # approximator ahead of the model by this much: what it reads is not what the model sees
 SAME = 0.95  # of the rows keep the same units
 FLAT, THIN = 0.5, 0.3  # highest value of a draw, and its sum over k, below which it is degenerate
+W = "weighted "  # begins the names of readings of weighted rows
 PATIENT = 2  # epochs before anything is said: a fresh selector keeps the same units everywhere
 
 
@@ -37,9 +38,8 @@ def warnings_of(readings: Mapping[str, float]) -> list[str]:
     if readings["same units"] > SAME:
         said.append(f"the same units are kept in {readings['same units']:.0%} of the rows: the row hardly matters")
     elif readings["same places"] > SAME:
-        said.append(
-            f"{readings['same places']:.0%} of what is kept stands in the same few places: positions have collapsed"
-        )
+        places = f"{readings['same places']:.0%} of what is kept stands in the same few places"
+        said.append(f"{places}: positions have collapsed")
     if readings["whole rows"] > 0.5:
         said.append(f"{readings['whole rows']:.0%} of the rows have no more than k units: there is nothing to select")
     elif readings.get("draw peak", 1.0) < FLAT:
@@ -60,7 +60,7 @@ def warnings_of(readings: Mapping[str, float]) -> list[str]:
 class Watch:
     """Called after each epoch as the score of `minimize`; `worth(readings)` is what the epoch is chosen by.
 
-    Where rows are weighted, `weigh(rows, kept)`, the approximator is worth what it reads of weighted rows.
+    Where rows are weighted, by `weigh(rows, kept)`, the approximator is worth what it reads of weighted rows.
     """
 
     explainer: Any
@@ -81,9 +81,9 @@ class Watch:
         self.curve.append(found)
         if len(self.curve) >= PATIENT:
             self._say(found)
-        return self.worth(
-            {**found, **self._weighted()}
-        ), f"model {found['fs-m']:.0%} from what is kept, {found['fu-m']:.0%} from the rest"
+        weighted = {name.removeprefix(W): value for name, value in found.items() if name.startswith(W)}
+        words = f"model {found['fs-m']:.0%} from what is kept, {found['fu-m']:.0%} from the rest"
+        return self.worth({**found, **weighted}), words
 
     def finish(self) -> dict[str, Any]:
         """The readings of what was kept, with the warnings that still hold; they become part of `origin`."""
@@ -107,24 +107,15 @@ class Watch:
         found = {} if judge is None else {"judge": _rate(judge.log_probabilities(part.x, kept).argmax(1) == target)}
         sides = {"fs-m": kept, "fu-m": part.valid & ~kept}
         model = {name: shown(task.ready(), task.removal, part.raw, mask).argmax(1) for name, mask in sides.items()}
+        told = {"approximator": (read.argmax(1) == target).float(), "log-likelihood": -soft_cross_entropy(read, part.p)}
+        by = {"": torch.ones(len(kept)), **({} if self.weigh is None else {W: self.weigh(part, kept)})}
         return {
-            "approximator": _rate(read.argmax(1) == target),
-            "log-likelihood": -float(soft_cross_entropy(read, part.p).mean()),
+            **{f"{way}{name}": float((w * v).sum() / w.sum()) for way, w in by.items() for name, v in told.items()},
             **{name: _rate(answer == target) for name, answer in model.items()},
             **found,
             **_variety(kept, part.valid, self.explainer.k),
             **self._draw(),
         }
-
-    def _weighted(self) -> dict[str, float]:
-        """What the approximator reads, by rows that weigh so that the mask alone tells nothing."""
-        if self.weigh is None:
-            return {}
-        part, kept = self.part, selected(self.explainer, self.part)
-        read, w = evaluate(self.explainer.approximator_, part.x, kept.float()), self.weigh(part, kept)
-        right, loss = (read.argmax(1) == part.p.argmax(1)).float(), soft_cross_entropy(read, part.p)
-        found = {"approximator": right, "log-likelihood": -loss}
-        return {name: float((w * values).sum() / w.sum()) for name, values in found.items()}
 
     def _draw(self) -> dict[str, float]:
         if not hasattr(self.explainer, "draw"):  # decided unit by unit: how many have a chance above one half
