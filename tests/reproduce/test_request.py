@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from unmask.errors import InputError
+from unmask.reproduce.measuring import COSTLY
 from unmask.reproduce.request import QUICK_STEADY, Request
 from unmask.reproduce.tables import QUICK
 
@@ -47,3 +48,15 @@ def test_metrics_that_are_named_are_the_only_ones_measured() -> None:
 def test_what_there_is_not_is_refused(settings: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         Request(**settings).trials()  # type: ignore[arg-type]
+
+
+def test_a_quick_run_leaves_costly_metrics_to_those_who_ask_for_them() -> None:
+    """Fresh networks for each row take longer than all the rest together."""
+    quick, usual = (Request("meed", "4", scale=scale).tables()[0].metrics for scale in ("quick", "default"))
+    assert not set(quick) & set(COSTLY)
+    assert {"fs-m", "fu-m", "approximator"} <= set(quick)
+    assert {"fs-a", "sen"} <= set(usual)
+    assert Request("meed", "4", scale="quick", metrics=("fs-a",)).tables()[0].metrics == ("fs-a",)
+    refits = Request("meed", "sanity", scale="quick").tables()[0].metrics
+    assert set(refits) <= set(COSTLY)  # a table of nothing else keeps them
+    assert refits

@@ -8,7 +8,7 @@ from typing import cast
 
 from unmask.errors import InputError, unknown
 from unmask.reproduce import tables_of
-from unmask.reproduce.measuring import Trial
+from unmask.reproduce.measuring import COSTLY, Trial
 from unmask.reproduce.tables import QUICK, SCALES, Scale, Table
 from unmask.sweep.engine import Workers
 
@@ -60,12 +60,14 @@ class Request:
         return [self._narrowed(t, found) for t in found]
 
     def _narrowed(self, table: Table, among: list[Table]) -> Table:
-        """The table with the metrics asked for only."""
+        """The table with the metrics asked for only; a quick run has the costly ones on demand."""
         every = dict.fromkeys(m for t in among for m in t.metrics)
         for metric in self.metrics:
             if metric not in every:
                 raise unknown("metric", metric, every)
-        return replace(table, metrics=tuple(m for m in table.metrics if not self.metrics or m in self.metrics))
+        few = self.scale == "quick" and table.kind in ("words", "image")
+        usual = [m for m in table.metrics if not (few and m in COSTLY)] or table.metrics
+        return replace(table, metrics=tuple(m for m in table.metrics if m in (self.metrics or usual)))
 
     def trials(self) -> list[Trial]:
         """Every row of every table with every seed, rows that a claim rests on first."""
