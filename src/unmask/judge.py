@@ -24,9 +24,7 @@ Draw = Callable[[Tensor, torch.Generator], Tensor]
 """`draw(valid, rng) -> kept`: a law over masks, independent of the rows."""
 
 RECIPE = Recipe(epochs=60, batch=256, rate=2e-3, decay=1e-5, patience=5)
-SPREAD = (
-    0.25  # of the log temperature, believed beforehand: a few dozen held-out rows cannot show that a judge never errs
-)
+SPREAD = 0.25  # of the log temperature, believed beforehand: a few dozen rows cannot show that a judge never errs
 
 
 @dataclass(frozen=True)

@@ -205,13 +205,14 @@ def _figure(panels: int, across: int = 6) -> tuple[Any, Any]:
     """A figure with so many panels, at most `across` side by side, and their axes."""
     from matplotlib.figure import Figure
 
-    wide = min(max(1, panels), across)
-    high = -(-max(1, panels) // wide)
+    panels = max(1, panels)
+    wide = min(panels, across)
+    high = -(-panels // wide)
     figure = Figure(figsize=(4.6 * wide, 3.8 * high), layout="constrained")
     every = figure.subplots(high, wide, squeeze=False).ravel()
-    for axis in every[max(1, panels) :]:
+    for axis in every[panels:]:
         axis.remove()
-    axes = every[: max(1, panels)]
+    axes = every[:panels]
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(color="#e6e6e6", linewidth=0.6)

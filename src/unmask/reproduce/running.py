@@ -60,9 +60,7 @@ def run(request: Request, say: Callable[[str], None] = progress.say) -> dict[str
                 failed[trial.key] = result.why
                 say(f"{trial.key} failed: {failed[trial.key]}")
             else:
-                add_line(
-                    _file(request.folder, trial.table, trial.scale), json.dumps({**result, "versions": _versions()})
-                )
+                _keep(request.folder, trial.table, trial.scale, result)
             step(trial.key)
     failed |= _judge(request, [t for t in trials if t.key not in failed], say)
     tables = _tables(request, stored(request.folder, trials), time.perf_counter() - started)
@@ -95,9 +93,9 @@ def seeds_apart(request: Request) -> dict[str, dict[str, list[list[float]]]]:
 def seeds_stored(folder: Path, scale: str) -> int:
     """How many seeds there are results of: the highest that any row was measured with, and those before it."""
     found = [
-        int(key.rpartition("seed=")[2].partition(" ")[0])
+        _seed_of(json.loads(line))
         for path in folder.glob(f"*-{scale}.jsonl")
-        for key in (json.loads(line)["key"] for line in path.read_text("utf-8").splitlines())
+        for line in path.read_text("utf-8").splitlines()
     ]
     return 1 + max(found, default=0)
 
@@ -169,9 +167,7 @@ def _judge(request: Request, trials: Sequence[Trial], say: Callable[[str], None]
         name = f"{group[0].name}, {group[0].dataset}, seed {group[1]}"
         try:
             for line in read(group, trials[0].scale, done, cache):
-                add_line(
-                    _file(request.folder, group[0], trials[0].scale), json.dumps({**line, "versions": _versions()})
-                )
+                _keep(request.folder, group[0], trials[0].scale, line)
         except UnmaskError as error:
             failed[f"readings of {name}"] = str(error)
             say(f"the judges of {name} failed: {error}")
@@ -208,10 +204,14 @@ def _tables(request: Request, done: dict[str, dict[str, Any]], seconds: float) -
 
 def _by_seed(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[list[Mapping[str, Any]]]:
     """The results of all rows, seed by seed."""
-    seeds: dict[str, list[Mapping[str, Any]]] = {}
+    seeds: dict[int, list[Mapping[str, Any]]] = {}
     for result in (r for results in found.values() for r in results):
-        seeds.setdefault(result["key"].rpartition("seed=")[2].partition(" ")[0], []).append(result)
+        seeds.setdefault(_seed_of(result), []).append(result)
     return list(seeds.values())
+
+
+def _seed_of(result: Mapping[str, Any]) -> int:
+    return int(result["key"].rpartition("seed=")[2].partition(" ")[0])
 
 
 def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

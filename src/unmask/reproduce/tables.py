@@ -120,7 +120,7 @@ class Form:
 _NO_AIL = {"unselected": "none"}
 _PLAIN = {"prior": False}  # as published: the released code for texts has no prior
 _WEAK = {"weight": 1e-3}  # the paper's weight of the adversary for pixels, cross-entropy form
-_USUAL = {"weight": 1.0}  # on small pictures, which the paper does not have
+_USUAL = {"weight": 1.0}  # as for texts; on small pictures, which the paper does not have, and as a row of its own
 _MANY = {"samples": 4096}  # for 784 pixels: with about as many draws as unknowns the noise is fitted too
 
 FORMS: dict[str, Form] = {
