@@ -35,7 +35,7 @@ def test_judges_have_rows_of_their_own(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setitem(references.RECIPES, "image", replace(references.RECIPES["image"], epochs=1))
     monkeypatch.setattr(references, "QUICK_EPOCHS", 1)
     found = reference(PIXELS, 0, "quick", tmp_path)
-    assert len(found.data.train) == 1000
+    assert len(found.data.train) == references.SIZES["image", "quick"][0]
     assert (len(found.apart.train), len(found.apart.validation)) == (2000, 500)
     own = {tuple(row) for row in found.data.train.x.flatten(1).mul(255).round().int().tolist()}
     others = {tuple(row) for row in found.apart.train.x.flatten(1).mul(255).round().int().tolist()}

@@ -22,7 +22,7 @@ from unmask.masking.removals import make_removal
 from unmask.methods import make
 from unmask.models import Wrapped, shown
 from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE
-from unmask.reproduce.references import SIZES, recipe_of, reference
+from unmask.reproduce.references import amount, recipe_of, reference
 from unmask.reproduce.tables import (
     CLAIM_RECIPE,
     CLAIM_ROWS,
@@ -71,7 +71,7 @@ class Trial:
             made_of: tuple[Any, ...] = ((method, settings), *others[t.kind])
         else:  # what a row leaves to its method counts as well
             whole = settings if method == "auto" else settings_of(make(method, t.k, t.removal, settings))
-            made_of = (method, whole, SIZES, recipe_of(t, self.scale, 0))
+            made_of = (method, whole, amount(t, self.scale), recipe_of(t, self.scale, 0))
         mark = hashlib.blake2b(repr(made_of).encode(), digest_size=4).hexdigest()  # other settings, another trial
         row = named(self.row, t)
         return f"{t.dataset} k={t.k} {t.removal} {self.scale} {row} seed={self.seed} {mark}"

@@ -158,7 +158,18 @@ FORMS: dict[str, Form] = {
     "mimic-without-context": Form("mimic", {"context": 0}),
 }
 
-QUICK = (*CONTROLS, "gradient", "gradient-x-input", "gradient-x-input-abs", "l2x", "l2x+feedback", "meed", "mimic")
+_CURED = "l2x+feedback+pretraining"
+QUICK = (
+    *CONTROLS,
+    "gradient",
+    "gradient-x-input",
+    "gradient-x-input-abs",
+    "l2x",
+    "l2x+feedback",
+    _CURED,
+    "meed",
+    "mimic",
+)
 
 _ATTENTION = {"select": False}  # as published: fitted to the training rows, the last epoch is measured
 ATTENDING: dict[str, Form] = {
@@ -203,7 +214,7 @@ _ATTENTION_EPOCHS = {"quick": (12, 18), "default": (14, 18), "paper": (25, 25)} 
 
 LEARNED = ("l2x", "meed", "vibi", "mimic", "invase", "real-x")
 _EPOCHS: dict[tuple[str, Scale], int] = {
-    ("words", "quick"): 4,
+    ("words", "quick"): 8,
     ("words", "default"): 6,
     ("words", "paper"): 20,
     ("image", "quick"): 6,
@@ -258,14 +269,14 @@ def _recipe(method: str, table: Table, scale: Scale) -> Recipe:
     """
     if table.small:
         return Recipe(epochs=60, batch=32, rate=1e-3, patience=12)
-    epochs = _EPOCHS[table.kind, scale]
+    epochs, few = _EPOCHS[table.kind, scale], scale == "quick"  # few rows: steps are many by small batches
     if method == "mimic" and table.kind == "words":  # it learns faster than others, and an epoch takes it longer
-        return Recipe(epochs=min(epochs, 3), batch=32, rate=1e-3, average=0.99)
+        return Recipe(epochs=6 if few else min(epochs, 3), batch=16 if few else 32, rate=1e-3, average=0.99)
     if method == "mimic":
         return Recipe(epochs=epochs, batch=64, rate=1e-3)
     if table.kind == "words":
-        return Recipe(epochs=epochs, batch=32, rate=1e-3, optimizer="rmsprop", average=0.99)
-    return Recipe(epochs=epochs, batch=128, rate=1.0, optimizer="adadelta")
+        return Recipe(epochs=epochs, batch=16 if few else 32, rate=1e-3, optimizer="rmsprop", average=0.99)
+    return Recipe(epochs=epochs, batch=32 if few else 128, rate=1.0, optimizer="adadelta")
 
 
 def _attending(method: str, scale: Scale) -> Recipe:
