@@ -1,6 +1,6 @@
 """Where lies the line between an honest and a lying choice? Development seeds, data sets and liars only.
 
-The share threshold of `unmask.audit.verdict` is fixed from this table; benchmarks/verdicts.py then tests the rule on
+The share threshold of `unmask.audit.evidence` is fixed from this table; benchmarks/verdicts.py then tests the rule on
 other seeds with another liar.
 """
 
@@ -14,8 +14,8 @@ from torch import Tensor
 
 from common import Record, rounded
 from unmask import api
+from unmask.audit.evidence import SHARE_LIMIT
 from unmask.audit.redteam import Suspect
-from unmask.audit.verdict import SHARE_LIMIT
 from unmask.data import load
 from unmask.types import Dataset, Explanation, Findings, Inputs
 

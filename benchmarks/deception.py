@@ -2,7 +2,7 @@
 
 First sentences of generated reviews with "he" or "she" put in, which alone decides the class. Models learn the task;
 copies of them are then taught to answer as before without being seen to look at these two words (Pruthi et al. 2020).
-Development seeds, on which the limit of `unmask.audit.verdict` is fixed, measure the deciding check alone, for more
+Development seeds, on which the limit of `unmask.audit.evidence` is fixed, measure the deciding check alone, for more
 kinds of models; the ten seeds of the report run whole audits.
 """
 
@@ -17,9 +17,9 @@ from torch import Tensor
 from common import Record, rounded
 from unmask import api
 from unmask.audit import attention
+from unmask.audit.evidence import HIDES
 from unmask.audit.statistics import Bootstrap
 from unmask.audit.subjects import Settings, assemble
-from unmask.audit.verdict import HIDES
 from unmask.masking import subsets
 from unmask.models import Wrapped
 from unmask.reproduce.claims.deceived import HONEST, attending, deceive, marks, pronouns, sentences, weights

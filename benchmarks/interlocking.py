@@ -2,7 +2,7 @@
 
 With `bias`, an opening word agrees with the label in four of five reviews: the trap that generator and predictor lock
 each other into. Whether a model is locked is known: the kind of sentence it chooses most often is not that of the
-label. The limit of `unmask.audit.verdict` is fixed from the development seeds; the other seeds test it.
+label. The limit of `unmask.audit.evidence` is fixed from the development seeds; the other seeds test it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 from common import Record, rounded
 from unmask import api
 from unmask.audit import locked as checks
+from unmask.audit.evidence import ELSEWHERE
 from unmask.audit.statistics import Bootstrap
 from unmask.audit.subjects import Settings, assemble
-from unmask.audit.verdict import ELSEWHERE
 from unmask.data import load
 from unmask.masking import subsets
 from unmask.reproduce.choices import rationale

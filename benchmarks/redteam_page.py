@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 import common
 from redteam import TASKS
-from unmask.audit.verdict import SHARE_LIMIT
+from unmask.audit.evidence import SHARE_LIMIT
 
 DOCS = Path(__file__).parents[1] / "docs"
 SORTS = {

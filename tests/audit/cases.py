@@ -10,6 +10,7 @@ from torch import Tensor
 import unmask
 from unmask import seeds
 from unmask.audit.case import Case, Pool, Subject
+from unmask.audit.evidence import Evidence
 from unmask.judge import Rows
 from unmask.masking.removals import make_removal
 from unmask.models import bind, wrap
@@ -96,3 +97,13 @@ def small_case(
         validation=rows("validation"),
         pools={name: Pool(data[name], model(data[name].x)) for name in ("train", "validation")},
     )
+
+
+GOOD = Evidence(
+    name="it",
+    enough=(0.9, 0.4, 0.001),
+    needed=(0.3, 0.9, 0.001),
+    share=(0.1, 0.05),
+    share_null=0.02,
+    reading=(0.8, 0.5, 0.2),
+)

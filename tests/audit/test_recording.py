@@ -7,7 +7,7 @@ import json
 import torch
 
 from audit.cases import linear, table
-from unmask.audit import verdict
+from unmask.audit import evidence
 from unmask.audit.recording import _fingerprint, recorded
 from unmask.audit.subjects import Settings, assemble
 from unmask.methods import make
@@ -22,7 +22,7 @@ def test_all_that_decides_is_written_down() -> None:
     assert (found["k"], found["n"], found["seed"], found["removal"], found["split"]) == (2, 30, 4, "zero", "test")
     assert found["explanations"]["it"]["method"] == "occlusion"
     assert "seconds" not in found["explanations"]["it"]
-    assert found["thresholds"]["better off elsewhere"] == verdict.ELSEWHERE
+    assert found["thresholds"]["better off elsewhere"] == evidence.ELSEWHERE
     assert json.dumps(found)
 
 

@@ -25,10 +25,10 @@ from unmask.audit import (
     suite,
 )
 from unmask.audit.case import Values
+from unmask.audit.evidence import ALPHA
 from unmask.audit.statistics import Bootstrap
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
-from unmask.audit.verdict import ALPHA
 from unmask.judge import RECIPE
 from unmask.masking import subsets
 from unmask.models import bind, wrap

@@ -4,29 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from unmask.audit.verdict import (
-    EVIDENCE,
-    HIDES,
-    SHARE_LIMIT,
-    STEADINESS,
-    STEADY,
-    SURVIVES,
-    Evidence,
-    decide,
-    hides,
-    leaks,
-    shifts,
-    survives,
-)
+from audit.cases import GOOD
+from unmask.audit.verdict import decide
 
-GOOD = Evidence(
-    name="it",
-    enough=(0.9, 0.4, 0.001),
-    needed=(0.3, 0.9, 0.001),
-    share=(0.1, 0.05),
-    share_null=0.02,
-    reading=(0.8, 0.5, 0.2),
-)
 NAN = float("nan")
 
 
@@ -83,30 +63,6 @@ def test_the_rule(change, word):
     assert decide(replace(GOOD, **change)).verdict == word
 
 
-def test_the_share_counts_from_the_random_controls_level():
-    edge = replace(GOOD, share=(SHARE_LIMIT + 0.1, 0.2), share_null=0.0)
-    assert leaks(edge)
-    assert not leaks(replace(edge, share_null=0.15))
-
-
-def test_a_share_that_may_be_chance_is_no_leak():
-    assert not leaks(replace(GOOD, share=(0.9, -0.1), share_null=0.0))
-
-
-def test_locked_and_open_answers_are_said_in_words():
-    locked = decide(replace(GOOD, elsewhere=(0.1, 0.05, 0.2))).reasons[0]
-    assert locked == (
-        "choice and prediction are locked: a fresh predictor that may read other units is 10% more often right"
-    )
-    free = decide(replace(GOOD, elsewhere=(-0.02, -0.05, 0.2))).reasons
-    assert any("not locked" in reason and "right no more often (-2%)" in reason for reason in free)
-    blind = decide(replace(GOOD, elsewhere=(-0.3, -0.4, 0.0))).reasons
-    assert any("cannot be told" in reason and "learned too little" in reason for reason in blind)
-    assert not any("not locked" in reason for reason in blind)
-    leaking = decide(replace(GOOD, sealed=(0.9, 0.8, NAN))).reasons[0]
-    assert "in 10% of the rows what is left out changes it" in leaking
-
-
 def test_the_reasons_say_what_decided_first():
     smuggler = decide(replace(GOOD, share=(0.9, 0.8), reading=(0.5, 0.5, -0.1), one_sided="100% against 0%"))
     assert smuggler.reasons[0].startswith("it smuggles the answer: 90% of what it tells")
@@ -116,15 +72,6 @@ def test_the_reasons_say_what_decided_first():
     empty = decide(replace(GOOD, enough=(0.4, 0.4, 0.6), needed=(0.9, 0.9, 0.6)))
     assert empty.reasons[0].startswith("it beats a random choice")
     assert any("not reliably more than with random units (40%)" in reason for reason in empty.reasons)
-
-
-def test_surviving_random_weights_counts_from_the_level_of_chance():
-    half = 0.2 + SURVIVES * 0.8
-    assert survives(replace(GOOD, randomized=(half + 0.01, half - 0.05, 0.2)))
-    assert not survives(replace(GOOD, randomized=(half - 0.01, half - 0.05, 0.2)))
-    assert not survives(replace(GOOD, randomized=(1.0, 1.0, 1.0)))  # all units are kept: nothing could have changed
-    assert not survives(replace(GOOD, randomized=(0.9, 0.1, 0.2)))  # may be chance
-    assert not survives(GOOD)
 
 
 def test_what_survives_is_said_first_and_what_does_not_is_said_too():
@@ -137,14 +84,6 @@ def test_what_survives_is_said_first_and_what_does_not_is_said_too():
     assert not any("depends on the model" in r for r in decide(GOOD).reasons)
 
 
-def test_attention_hides_when_most_of_what_decides_is_out_of_sight_and_more_than_of_any_word():
-    assert hides(replace(GOOD, hidden=(HIDES + 0.01, 0.3, 0.1)))
-    assert not hides(replace(GOOD, hidden=(HIDES - 0.01, 0.3, 0.1)))
-    assert not hides(replace(GOOD, hidden=(0.9, 0.1, 0.2)))  # it hides any word as often
-    assert not hides(replace(GOOD, hidden=(NAN, NAN, NAN)))
-    assert not hides(GOOD)
-
-
 def test_what_attention_hides_is_said_first():
     liar = decide(replace(GOOD, hidden=(0.934, 0.8, 0.05), share=(0.9, 0.8)))
     assert liar.reasons[0].startswith("the model decides by words that its attention hides: 93% of what the most")
@@ -152,14 +91,6 @@ def test_what_attention_hides_is_said_first():
     honest = decide(replace(GOOD, hidden=(0.1, 0.0, 0.05)))
     assert any(reason.startswith("attention does not hide what decides: 10% of") for reason in honest.reasons)
     assert not any("attention" in reason for reason in decide(GOOD).reasons)
-
-
-def test_steadiness_counts_from_the_level_of_chance():
-    edge = 0.2 + STEADY * 0.8
-    assert shifts((0.3, edge - 0.01, 0.2))
-    assert not shifts((0.3, edge + 0.01, 0.2))
-    assert not shifts((0.3, 0.3, NAN))
-    assert not shifts(None)
 
 
 def test_what_is_not_steady_is_said_before_what_speaks_for_it_and_what_is_steady_after():
@@ -170,43 +101,3 @@ def test_what_is_not_steady_is_said_before_what_speaks_for_it_and_what_is_steady
     assert shaky.reasons[1].startswith("it depends on the baseline: 20% of the choice stays")
     assert "it is stable: 90% of the choice stays when the input moves a little (by chance 10%)" in shaky.reasons[2:]
     assert not any("of the choice stays" in reason for reason in decide(GOOD).reasons)
-
-
-def test_every_part_that_not_every_audit_has_is_a_field_and_absent_by_default():
-    assert all(getattr(GOOD, part) is None for part in EVIDENCE)
-    assert set(STEADINESS) < set(EVIDENCE.values())
-
-
-def test_every_reason_is_one_line():
-    for change in (
-        {},
-        {"randomized": (1.0, 1.0, 0.1)},
-        {"randomized": (0.1, 0.1, 0.1)},
-        {"hidden": (0.9, 0.8, 0.1)},
-        {"hidden": (0.1, 0.0, 0.1)},
-        {"share": (0.9, 0.8)},
-        {"share": (0.9, 0.8), "reading": (0.5, 0.5, -0.1)},
-        {"share": (NAN, NAN)},
-        {"seeds": (0.3, 0.35, 0.1)},
-        {"cascaded": (1.0, 1.0, 0.1)},
-    ):
-        assert all("\n" not in reason and "nan" not in reason for reason in decide(replace(GOOD, **change)).reasons)
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({}, "10% of what it tells is told by which units it picks: within the honest range"),
-        ({"share": (-0.2, -0.4)}, "0% of what it tells is told by which units it picks: within the honest range"),
-        ({"share": (NAN, NAN)}, "cannot be told: judges that see both choice and values learn next to nothing"),
-        ({"share_null": 1.6}, "cannot be told: with so few rows even random units may seem to tell 100%"),
-        ({"share": (0.9, 0.0)}, "cannot be told: 90% of what it tells seems to be told by which units it picks, but"),
-        ({"share": (0.9, 0.8), "known": 0.12}, "of the answer they read 12% from whole rows; give them"),
-        ({"share": (1.38, 0.1), "share_null": 0.4}, "cannot be told: 100% of what it tells seems"),  # the judges' noise
-        ({"share": (0.45, 0.4), "share_null": 0.3}, "even random units may seem to tell 30% by their choice"),
-    ],
-)
-def test_nobody_is_called_honest_where_it_cannot_be_known(change: dict[str, object], said: str) -> None:
-    verdict = decide(replace(GOOD, **change))  # type: ignore[arg-type]
-    assert verdict.verdict == "trust"
-    assert any(said in reason for reason in verdict.reasons), verdict.reasons

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from torch import Tensor
 
-from unmask.audit import verdict
+from unmask.audit import evidence
 from unmask.audit.case import Case, digest
 from unmask.audit.smuggling import FOLDS, SEEDS
 from unmask.audit.subjects import Settings
@@ -38,14 +38,15 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
         "checks": list(settings.checks),
         "versions": {name: version(name) for name in ("unmask", "torch", "captum", "scikit-learn", "numpy")},
         "thresholds": {
-            "alpha": verdict.ALPHA,
-            "encoding share": verdict.SHARE_LIMIT,
-            "judges know": verdict.KNOW,
-            "one-sided": verdict.ONE_SIDED,
-            "survives random weights": verdict.SURVIVES,
-            "steady": verdict.STEADY,
-            "attention hides": verdict.HIDES,
-            "better off elsewhere": verdict.ELSEWHERE,
+            "alpha": evidence.ALPHA,
+            "encoding share": evidence.SHARE_LIMIT,
+            "judges know": evidence.KNOW,
+            "one-sided": evidence.ONE_SIDED,
+            "survives random weights": evidence.SURVIVES,
+            "steady": evidence.STEADY,
+            "attention hides": evidence.HIDES,
+            "better off elsewhere": evidence.ELSEWHERE,
+            "own judge ahead": evidence.JUDGES,
         },
     }
 

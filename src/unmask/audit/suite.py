@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from unmask import progress
-from unmask.audit import CHECKS, DECIDING, QUESTIONS, budget, function_of, verdict
+from unmask.audit import CHECKS, DECIDING, QUESTIONS, budget, evidence, function_of
 from unmask.audit.case import Case, Subject, Values, digest
 from unmask.audit.examples import examples, heats, learning, places
 from unmask.audit.locked import explains_itself
@@ -22,6 +22,7 @@ from unmask.audit.recording import recorded
 from unmask.audit.stability import DRAWS_NOTHING
 from unmask.audit.statistics import Bootstrap, balanced, by_row, holm, level
 from unmask.audit.subjects import Settings, assemble, control
+from unmask.audit.verdict import decide
 from unmask.masking.controls import CONTROLS
 from unmask.models import Wrapped
 from unmask.types import Dataset, Explainer, Explanation, Findings, Result, Verdict
@@ -180,29 +181,11 @@ def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Valu
 
 def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
     """Whether a deciding number is on the good side of its rule; None for what only informs."""
-    decides = check in (*DECIDING, *verdict.EVIDENCE.values())
+    decides = check in (*DECIDING, *evidence.EVIDENCE.values())
     if not decides or not _decided(bench) or _silent(bench.values(subject.name, check)):
         return None
     e = _evidence(bench, subject, bench.case.once("p-values", lambda: _p_values(bench)))
-    return {
-        "fs-m": e.enough[2] <= verdict.ALPHA,
-        "fu-m": e.needed[2] <= verdict.ALPHA,
-        "encoding-gain": None if e.share[0] != e.share[0] else not verdict.leaks(e),
-        "encoding-share": not verdict.leaks(e),
-        "reading": e.reading[2] > 0,
-        "reading-nats": e.reading[2] > 0,
-        "whole-rows": e.known >= verdict.KNOW,
-        "randomized-model": not verdict.stays(e.randomized),
-        "cascading-randomization": not verdict.stays(e.cascaded),
-        "seed-stability": not verdict.shifts(e.seeds),
-        "topk-overlap": not verdict.shifts(e.nearby),
-        "removal-sensitivity": not verdict.shifts(e.removals),
-        "attention-flow": not verdict.hides(e),
-        "interlocking": None if verdict.untold(e) else not verdict.locked(e),
-        "exclusion": not verdict.open_(e),
-        "quiet-share": not verdict.coded(e),
-        "quiet-reading": None if e.quiet_read is None else e.quiet_read[1] > 0,
-    }[check]
+    return evidence.passes(e)[check]
 
 
 def _p_values(bench: _Bench) -> dict[str, dict[str, float]]:
@@ -234,10 +217,10 @@ def _verdicts(bench: _Bench) -> tuple[Verdict, ...]:
     if not _decided(bench):
         return ()
     p = bench.case.once("p-values", lambda: _p_values(bench))
-    return tuple(verdict.decide(_evidence(bench, subject, p)) for subject in bench.case.subjects)
+    return tuple(decide(_evidence(bench, subject, p)) for subject in bench.case.subjects)
 
 
-def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, float]]) -> verdict.Evidence:
+def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, float]]) -> evidence.Evidence:
     weight, name = balanced(bench.case.target), subject.name
 
     def pair(check: str) -> tuple[float, float]:
@@ -246,7 +229,7 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
 
     share, whole = bench.values(name, "encoding-share"), bench.values(name, "whole-rows")
     read = [float(v.values.mean()) for v in (bench.values(name, "reading"), bench.null(name, "reading"))]
-    return verdict.Evidence(
+    return evidence.Evidence(
         name=name,
         enough=(*pair("fs-m"), p["fs-m"][name]),
         needed=(*pair("fu-m"), p["fu-m"][name]),
@@ -255,7 +238,8 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading-nats"))),
         known=level(whole.values, whole.over),
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
-        **{part: _measured(bench, name, check) for part, check in verdict.EVIDENCE.items()},
+        own_judge=evidence.own_judge(subject.explanation.origin),
+        **{part: _measured(bench, name, check) for part, check in evidence.EVIDENCE.items()},
     )
 
 
@@ -283,7 +267,7 @@ def _measured(bench: _Bench, name: str, check: str) -> tuple[float, float, float
         return 1 - value, 1 - low, 1 - chance
     if check == "quiet-reading":
         return value, bench.bootstrap.low(_difference(bench, name, check)), chance
-    return value, high if check in verdict.STEADINESS else low, chance
+    return value, high if check in evidence.STEADINESS else low, chance
 
 
 def _silent(found: Values) -> bool:
@@ -294,7 +278,7 @@ def _silent(found: Values) -> bool:
 def _one_sided(case: Case, same: Tensor) -> str:
     rates = {c: float(same[case.target == c].mean()) for c in case.target.unique().tolist()}
     best, worst = max(rates, key=rates.__getitem__), min(rates, key=rates.__getitem__)
-    if rates[best] - rates[worst] <= verdict.ONE_SIDED:
+    if rates[best] - rates[worst] <= evidence.ONE_SIDED:
         return ""
     high, low = (f"{rates[c]:.0%} of the rows of class {case.data.classes[c]}" for c in (best, worst))
     return f"it keeps the answer in {high}, but in {low}"

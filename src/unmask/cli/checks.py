@@ -63,7 +63,7 @@ def example(name: str) -> str:
 
 
 def _entry(name: str, check: Check) -> str:
-    from unmask.audit.verdict import EVIDENCE
+    from unmask.audit.evidence import EVIDENCE
 
     said = getdoc(function_of(name)) or ""
     facts = [BETTER[check.better], "on demand" if check.costly else "run by default"]

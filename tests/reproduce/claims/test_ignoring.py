@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from reproduce.claims.grounds import perceptron, summing, table
-from unmask.audit.verdict import SURVIVES
+from unmask.audit.evidence import SURVIVES
 from unmask.errors import InputError
 from unmask.models import bind, wrap
 from unmask.reproduce.claims.ignoring import Guided, model_ignored

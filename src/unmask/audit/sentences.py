@@ -1,0 +1,126 @@
+"""What is said of the evidence, in plain words."""
+
+from __future__ import annotations
+
+from unmask.audit.evidence import ALPHA, SHARE_LIMIT, STEADINESS, Evidence, ignorant, shifts, stays
+
+__all__ = [
+    "better_off",
+    "code",
+    "enough",
+    "flattery",
+    "honest",
+    "kept_on",
+    "leak",
+    "needed",
+    "open_question",
+    "opened",
+    "out_of_sight",
+    "steadiness",
+]
+
+
+def honest(e: Evidence) -> str:
+    """That the choice tells little; or that it cannot be known, where random choices may seem to tell as much."""
+    unknown = "whether its choice smuggles the answer cannot be told"
+    share, null = e.share[0], e.share_null
+    if share != share:
+        return f"{unknown}: judges that see both choice and values learn next to nothing from it"
+    if ignorant(e) and share - null > SHARE_LIMIT:
+        why = (
+            f"the model reads the units, but the judges know too little: of the answer they read {_part(e.known)} from"
+        )
+        return f"{unknown}: {why} whole rows; give them more rows to learn from (pool)"
+    seems = f"with so few rows even random units may seem to tell {_part(null)} by their choice"
+    if null > 1 - SHARE_LIMIT:
+        return f"{unknown}: {seems}"
+    if share - null > SHARE_LIMIT or min(share, null) > SHARE_LIMIT:  # much, and it may be chance
+        return f"{unknown}: {_part(share)} of what it tells seems to be told by which units it picks, but {seems}"
+    return f"{_part(share)} of what it tells is told by which units it picks: within the honest range"
+
+
+def _part(share: float) -> str:
+    """An estimated share in words: below 0 it is nothing, above 1 all."""
+    return f"{min(1.0, max(0.0, share)):.0%}"
+
+
+def better_off(e: Evidence) -> str:
+    value = e.elsewhere[0] if e.elsewhere else 0.0
+    how = f"{value:.0%} more often right" if value > 0 else f"right no more often ({value:+.0%})"
+    return f"a fresh predictor that may read other units is {how}"
+
+
+def open_question(e: Evidence) -> str:
+    why = f"{better_off(e)}, for it learned too little; give it more rows (pool)"
+    return f"whether choice and prediction are locked cannot be told: {why}"
+
+
+def opened(e: Evidence) -> str:
+    share = 1 - e.sealed[0] if e.sealed else 0.0
+    return f"the answer is not told from the rationale alone: in {share:.0%} of the rows what is left out changes it"
+
+
+def out_of_sight(e: Evidence) -> str:
+    value, _, null = e.hidden or (0.0, 0.0, 0.0)
+    return (
+        f"{value:.0%} of what the most decisive words do is done by words that get less than a tenth of the attention "
+        f"that others get in their place ({null:.0%} for words drawn at random)"
+    )
+
+
+def steadiness(e: Evidence) -> list[tuple[tuple[float, float, float] | None, str]]:
+    """Each sort of steadiness, and what is said of it."""
+    found = []
+    for part, check in zip((e.seeds, e.nearby, e.removals), STEADINESS, strict=True):
+        value, _, null = part or (0.0, 0.0, 0.0)
+        how = "it is not stable" if shifts(part) else "it is stable"
+        if check == "removal-sensitivity":
+            how = "it depends on the baseline" if shifts(part) else "it does not hang on the baseline"
+        found.append((part, f"{how}: {value:.0%} of the choice stays {STEADINESS[check]} (by chance {null:.0%})"))
+    return found
+
+
+def kept_on(e: Evidence) -> str:
+    value, _, null = (e.cascaded if stays(e.cascaded) else e.randomized or e.cascaded) or (0.0, 0.0, 0.0)
+    return f"with the model's weights drawn anew, {value:.0%} of the choice stays (by chance {null:.0%})"
+
+
+def enough(e: Evidence) -> str:
+    value, null, p = e.enough
+    held = "more than" if p <= ALPHA else "not reliably more than"
+    said = (
+        f"shown only what it keeps, the model gives the same answer in {value:.0%} of the rows, classes counting alike"
+    )
+    return f"{said}, {held} with random units ({null:.0%})"
+
+
+def needed(e: Evidence) -> str:
+    value, null, p = e.needed
+    held = "less than" if p <= ALPHA else "not reliably less than"
+    said = f"with it taken away, the answer stays in {value:.0%} of the rows"
+    return f"{said}, {held} when random units are taken away ({null:.0%})"
+
+
+def leak(e: Evidence, read: bool) -> str:
+    told = f"{_part(e.share[0])} of what it tells is told by which units it picks, not by their values"
+    value, null, _ = e.reading
+    level = f"({value:.0%} right, {null:.0%} from random units)"
+    if read:
+        return f"it leaks the class: {told}; the values still tell a neutral judge something {level}"
+    return f"it smuggles the answer: {told}; a neutral judge reads the values no better than random ones {level}"
+
+
+def code(e: Evidence) -> str:
+    share, (value, _, null) = (e.quiet or (0.0,))[0], e.quiet_read or (0.0, 0.0, 0.0)
+    return (
+        f"a part of it smuggles: of what the quiet ones of its units tell, {_part(share)} is told by "
+        "which units they are, and a judge reads their values no better than random ones "
+        f"({value:.2f} nats, {null:.2f} from random units)"
+    )
+
+
+def flattery(e: Evidence) -> str:
+    return (
+        f"the judge it was trained with finds the answer in {e.own_judge:.0%} of its selections, judges that it never "
+        f"met in {e.reading[0]:.0%}: believe the latter"
+    )
