@@ -45,12 +45,12 @@ def names(task: str, data: Dataset, seed: int) -> dict[str, tuple[str, ...]]:
     """What is audited, by sort; each sort in an audit of its own."""
     k = TASKS[task][1]
     honest = sorted({max(1, round(share * k)) for share in SHARES} - {k})
-    there = [name for name in suspects(data, k) if name in LIARS]
+    there = suspects(data, k)
     gold = () if data.test.relevant is None else ("gold",)
     return {
-        "liar": tuple(there),
+        "liar": tuple(name for name in there if name in LIARS),
         "mixture": tuple(f"{code}, {n} of {k} honest" for code in CODES for n in honest),
-        "reference": (*REFERENCES, "sequential", *gold),
+        "reference": (*(name for name in there if name in REFERENCES), "sequential", *gold),
         "method": (*METHODS, *(LEARNED if seed < FIRST + FITTED else ())),
     }
 

@@ -140,6 +140,14 @@ def test_references_do_not_look_at_the_answer(kind):
     assert torch.equal(one, other)
 
 
+def test_an_informed_mask_is_the_same_in_every_row_and_has_what_decides():
+    e = explained("informed", "table")
+    assert len({tuple(m) for m in e.kept.tolist()}) == 1
+    assert bool(e.kept[:, :CLASSES].all())
+    with pytest.raises(TypeError, match="not places"):
+        explained("informed", "words")
+
+
 def test_a_code_in_words_needs_texts():
     with pytest.raises(TypeError, match="needs texts"):
         explained("words", "table")
@@ -152,7 +160,7 @@ def test_an_unknown_kind_is_refused():
 
 def test_all_that_fit_the_data_are_suspected():
     assert set(suspects(TASKS["table"][0], K)) == set(LIARS | REFERENCES) - {"words"}
-    assert set(suspects(TASKS["words"][0], K)) == set(LIARS | REFERENCES)
+    assert set(suspects(TASKS["words"][0], K)) == set(LIARS | REFERENCES) - {"informed"}
 
 
 def test_a_mixture_has_its_honest_units_and_a_code():

@@ -139,6 +139,13 @@ def fixed(scene: Scene) -> tuple[Tensor, int | Tensor]:
     return drawn.expand(scene.valid.shape), scene.k
 
 
+def informed(scene: Scene) -> tuple[Tensor, int | Tensor]:
+    """The same places in every row: those whose values tell most about the class."""
+    if scene.spells is not None:
+        raise TypeError("in texts it is words that tell, not places")
+    return -scene.dull, scene.k
+
+
 def chance(scene: Scene) -> tuple[Tensor, int | Tensor]:
     """Units at random, another draw than the audit's own control."""
     return scene.noise(), scene.k
@@ -149,13 +156,14 @@ def outstanding(scene: Scene) -> tuple[Tensor, int | Tensor]:
     return scene.value.abs(), scene.k
 
 
-REFERENCES: dict[str, Choose] = {"fixed": fixed, "chance": chance, "outstanding": outstanding}
-"""Selections that know nothing of the answer."""
+REFERENCES: dict[str, Choose] = {"fixed": fixed, "informed": informed, "chance": chance, "outstanding": outstanding}
+"""Selections that know nothing of a row's answer; `informed` is not for texts."""
 
 
 def suspects(data: Dataset, k: int, seed: int = 0) -> dict[str, Suspect]:
     """All liars that fit the data, and the references, by name."""
-    names = [name for name in (*LIARS, *REFERENCES) if name != "words" or data.layout.is_text]
+    foreign = "informed" if data.layout.is_text else "words"
+    names = [name for name in (*LIARS, *REFERENCES) if name != foreign]
     return {name: Suspect(k, name, seed) for name in names}
 
 
