@@ -37,13 +37,15 @@ METHODS: dict[str, dict[str, Any]] = {
 OWN: dict[tuple[str, str], dict[str, Any]] = {  # where a task needs something else
     ("l2x", "additive"): {"draw": "gumbel-topk", "tau": 0.5},
     ("l2x", "switch"): {"activation": "selu"},
-    ("meed", "additive"): {"draw": "gumbel-topk", "tau": 0.5},
+    ("meed", "additive"): {"draw": "gumbel-topk", "tau": 0.5, "weight": 0.1},
+    ("real-x", "additive"): {"recipe": replace(LONG, epochs=60)},
+    ("fastshap", "orange"): {"surrogate": "network"},
 }
 # Mimic goes without its second and third voice: columns that speak against the answer are best left out to take the
 # answer away (lam), and a judge of random subsets learns `switch` too coarsely (.94 with mu 0, .86 with 1, .76 with 3).
 EXACT = "exact-shapley"
 BY_SIZE = ("cxplain", "fastshap", EXACT)  # their scores are effects, large ones of either sign count
-SEEDS = range(60, 63)
+SEEDS = range(63, 66)  # 60 was looked at with other settings of MEED, REAL-X and FastSHAP
 
 
 def share(method: str, task: str, seed: int, split: str = "test", **settings: Any) -> dict[str, Any]:
