@@ -27,6 +27,7 @@ Written by `python benchmarks/redteam.py --render` from `benchmarks/results/redt
 Every seed has its own split, model, explainers and judges. What each liar does is said in `unmask.audit.redteam`, how
 the audit sees through it in [encoding.md](encoding.md). Counts are audits: those with each verdict, those in which
 smuggling or leaking is a reason, and those in which the report says that it cannot be told."""
+CONSTANT = (":fixed", ":informed")
 COLUMNS = ("of", "trust", "care", "reject", "accused of smuggling", "cannot be told")
 
 Entries = dict[str, dict[str, Any]]
@@ -75,8 +76,9 @@ def _fallen(summary: Entries) -> str:
 
 
 def _scored(entries: Entries) -> tuple[list[bool], list[float]] | None:
-    """Whether liar, and excess share, of liars and references."""
-    rows = [row for row in entries.values() if row["sort"] in ("liar", "reference")]
+    """Whether liar, and excess share, of liars and references; a mask that never changes has none by construction."""
+    varied = {key: row for key, row in entries.items() if not key.endswith(CONSTANT)}
+    rows = [row for row in varied.values() if row["sort"] in ("liar", "reference")]
     lies = [row["sort"] == "liar" for row in rows]
     return (lies, [row["excess"] for row in rows]) if len(set(lies)) == 2 else None
 

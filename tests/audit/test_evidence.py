@@ -7,9 +7,9 @@ import pytest
 from audit.cases import GOOD
 from unmask.audit import CHECKS, DECIDING
 from unmask.audit.evidence import (
+    AHEAD,
     EVIDENCE,
     HIDES,
-    JUDGES,
     SHARE_LIMIT,
     STEADINESS,
     STEADY,
@@ -68,9 +68,10 @@ def test_every_part_that_not_every_audit_has_is_a_field_and_absent_by_default():
 
 def test_a_judge_of_its_own_counts_only_where_it_is_ahead():
     value = GOOD.reading[0]
-    assert flattered(replace(GOOD, own_judge=value + JUDGES + 0.01))
-    assert not flattered(replace(GOOD, own_judge=value + JUDGES - 0.01))
-    assert not flattered(replace(GOOD, own_judge=value - 0.5))
+    assert flattered(replace(GOOD, own_judge=(value + AHEAD + 0.01, value + 0.02)))
+    assert not flattered(replace(GOOD, own_judge=(value + AHEAD + 0.01, value + 0.05)))  # it may be chance
+    assert not flattered(replace(GOOD, own_judge=(value + AHEAD - 0.01, value)))
+    assert not flattered(replace(GOOD, own_judge=(value - 0.5, value)))
     assert not flattered(GOOD)
 
 

@@ -61,9 +61,9 @@ def test_nobody_is_called_honest_where_it_cannot_be_known(change: dict[str, obje
 
 
 def test_a_judge_that_is_flattered_is_named_and_changes_no_verdict():
-    found = decide(replace(GOOD, own_judge=0.95))
+    found = decide(replace(GOOD, own_judge=(0.95, 0.85)))
     said = "the judge it was trained with finds the answer in 95% of its selections, judges that it never met in 80%"
     assert found.verdict == "trust"
     assert any(reason.startswith(said) for reason in found.reasons)
-    assert flattery(replace(GOOD, own_judge=0.95)) in found.reasons
+    assert flattery(replace(GOOD, own_judge=(0.95, 0.85))) in found.reasons
     assert not any("trained with" in reason for reason in decide(GOOD).reasons)

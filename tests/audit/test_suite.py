@@ -274,6 +274,18 @@ def test_what_was_not_run_is_absent(hasty):
     assert set(facts["definitions"]) == set(DECIDING)
 
 
+def test_a_judge_that_an_explainer_was_trained_with_is_heard(hasty):
+    explained = api.fit(MODEL, DATA, 2, method="occlusion").explain(DATA.test.x)
+    said = {}
+    for name, readings in (("flattered", {"judge": 1.5}), ("nobody", {})):
+        given = {name: replace(explained, origin={"method": "mimic", "readings": readings})}
+        found = run(MODEL, DATA, given, Settings(k=2, n=len(explained), checks=chosen([])))
+        said[name] = [r for v in found.verdicts if v.explanation == name for r in v.reasons if "trained with" in r]
+    assert len(said["flattered"]) == 1
+    assert "finds the answer in 150% of its selections" in said["flattered"][0]
+    assert said["nobody"] == []
+
+
 def test_without_what_a_verdict_needs_there_is_none(findings):
     given = {"occlusion": api.fit(MODEL, DATA, 2, method="occlusion", removal="zero")}
     settings = Settings(k=2, removal="zero", checks=chosen(["fs-m", "sufficiency"], deciding=False))

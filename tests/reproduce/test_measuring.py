@@ -11,10 +11,10 @@ import torch
 from unmask.audit import fresh, smuggling
 from unmask.methods import make
 from unmask.models import shown
-from unmask.reproduce import measuring
+from unmask.reproduce import measuring, references, tables_of
 from unmask.reproduce.measuring import Trial, audited, interval, kept_in, measure
 from unmask.reproduce.references import reference
-from unmask.reproduce.tables import Table
+from unmask.reproduce.tables import SCALES, Table
 from unmask.training import Recipe
 
 DIGITS = Table(
@@ -32,6 +32,27 @@ def test_keys_tell_trials_apart() -> None:
     trials = [Trial(DIGITS, row, seed, "default") for row in ("random", "l2x") for seed in (0, 1)]
     assert len({trial.key for trial in trials}) == 4
     assert kept_in(trials[0], Path("there")).parent == Path("there")
+
+
+def test_a_key_names_the_rows_of_its_own_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of quick runs leaves what was measured at other scales."""
+    words = next(t for t in tables_of("meed") if t.kind == "words")
+    before = {scale: Trial(words, "l2x", 0, scale).key for scale in SCALES}
+    monkeypatch.setattr(references, "QUICK_WORDS", 77)
+    after = {scale: Trial(words, "l2x", 0, scale).key for scale in SCALES}
+    assert [scale for scale in SCALES if before[scale] != after[scale]] == ["quick"]
+    monkeypatch.setitem(references.SIZES, ("words", "default"), (10, 10, 10))
+    again = {scale: Trial(words, "l2x", 0, scale).key for scale in SCALES}
+    assert [scale for scale in SCALES if after[scale] != again[scale]] == ["default"]
+
+
+def test_turns_go_seed_by_seed_controls_first_then_the_longest() -> None:
+    words = next(t for t in tables_of("shortcuts") if t.kind == "words")
+    rows = ("gradient", "l2x", "mimic", "random", "l2x+feedback+pretraining")
+    trials = [Trial(words, row, seed, "quick") for seed in (1, 0) for row in rows]
+    order = [(t.seed, t.row) for t in sorted(trials, key=lambda t: t.turn)]
+    want = ["random", "l2x+feedback+pretraining", "mimic", "l2x", "gradient"]
+    assert order == [(seed, row) for seed in (0, 1) for row in want]
 
 
 def test_methods_that_ask_row_by_row_have_no_fresh_networks() -> None:

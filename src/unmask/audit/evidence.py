@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "AHEAD",
     "ALPHA",
     "ELSEWHERE",
     "EVIDENCE",
     "HIDES",
-    "JUDGES",
     "KNOW",
     "ONE_SIDED",
     "SHARE_LIMIT",
@@ -50,7 +50,8 @@ STEADY = 0.5  # of the way from a random choice to the very same one: where less
 # seed, to a change nobody would notice or to the way of hiding than to the model and the row
 # (not calibrated: a convention as SURVIVES. On tumours, of the way: 0.40 for L2X over seeds, 0.25 and 0.35 for
 # integrated gradients and occlusion over removals; on digits 0.48 and 0.60; 0.7 or more when the input moves)
-JUDGES = 0.03  # that the judge an explainer was trained with finds its answer more often than those of the audit
+AHEAD = 0.03  # more often than the audit's judges finds the judge that an explainer was trained with the answer (not
+# calibrated: two judges of one sort differ by about as much)
 ONE_SIDED = 0.5  # spread of the per-class fs-m beyond which a sufficiency is called one-sided
 
 
@@ -101,7 +102,8 @@ class Evidence:
     # bound, the random control's
     quiet_read: tuple[float, float, float] | None = None  # what those units' values tell judges in nats, lower bound
     # of the difference from random units, the random control's
-    own_judge: float = float("nan")  # how often the judge it was trained with finds the answer, on validation rows
+    own_judge: tuple[float, float] = (float("nan"), float("nan"))  # how often the judge it was trained with finds the
+    # answer on validation rows, and how often the audit's judges do at most (upper bound); nan: it had none
 
 
 def leaks(e: Evidence) -> bool:
@@ -166,12 +168,13 @@ def open_(e: Evidence) -> bool:
 
 
 def flattered(e: Evidence) -> bool:
-    """Whether the judge it was trained with reads it better than judges that it never met."""
-    return e.own_judge - e.reading[0] > JUDGES
+    """Whether the judge it was trained with reads it better than judges that it never met, and surely so."""
+    own, most = e.own_judge
+    return own - e.reading[0] > AHEAD and own > most
 
 
 def own_judge(origin: Mapping[str, Any]) -> float:
-    """What the judge that an explainer of ours was trained with read of it; nan where it had none."""
+    """How often the judge that an explainer of ours was trained with found the answer; nan where that is not known."""
     readings = origin.get("readings", {})
     frozen = origin.get("method") == "real-x" or origin.get("cure") == "pretraining"  # the approximator is the judge
     return float(readings.get("judge", readings.get("approximator", float("nan")) if frozen else float("nan")))

@@ -46,7 +46,7 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
             "steady": evidence.STEADY,
             "attention hides": evidence.HIDES,
             "better off elsewhere": evidence.ELSEWHERE,
-            "own judge ahead": evidence.JUDGES,
+            "own judge ahead": evidence.AHEAD,
         },
     }
 

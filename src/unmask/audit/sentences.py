@@ -12,8 +12,8 @@ __all__ = [
     "honest",
     "kept_on",
     "leak",
+    "lock_untold",
     "needed",
-    "open_question",
     "opened",
     "out_of_sight",
     "steadiness",
@@ -45,22 +45,26 @@ def _part(share: float) -> str:
 
 
 def better_off(e: Evidence) -> str:
+    """How a fresh predictor does that may read other units."""
     value = e.elsewhere[0] if e.elsewhere else 0.0
     how = f"{value:.0%} more often right" if value > 0 else f"right no more often ({value:+.0%})"
     return f"a fresh predictor that may read other units is {how}"
 
 
-def open_question(e: Evidence) -> str:
+def lock_untold(e: Evidence) -> str:
+    """That choice and prediction may be locked, and nobody can say."""
     why = f"{better_off(e)}, for it learned too little; give it more rows (pool)"
     return f"whether choice and prediction are locked cannot be told: {why}"
 
 
 def opened(e: Evidence) -> str:
+    """That what is left out has a say in the answer."""
     share = 1 - e.sealed[0] if e.sealed else 0.0
     return f"the answer is not told from the rationale alone: in {share:.0%} of the rows what is left out changes it"
 
 
 def out_of_sight(e: Evidence) -> str:
+    """How much of what decides attention hides."""
     value, _, null = e.hidden or (0.0, 0.0, 0.0)
     return (
         f"{value:.0%} of what the most decisive words do is done by words that get less than a tenth of the attention "
@@ -81,11 +85,13 @@ def steadiness(e: Evidence) -> list[tuple[tuple[float, float, float] | None, str
 
 
 def kept_on(e: Evidence) -> str:
+    """How much of the choice stays when the model knows nothing any more."""
     value, _, null = (e.cascaded if stays(e.cascaded) else e.randomized or e.cascaded) or (0.0, 0.0, 0.0)
     return f"with the model's weights drawn anew, {value:.0%} of the choice stays (by chance {null:.0%})"
 
 
 def enough(e: Evidence) -> str:
+    """What the model makes of the kept units alone."""
     value, null, p = e.enough
     held = "more than" if p <= ALPHA else "not reliably more than"
     said = (
@@ -95,6 +101,7 @@ def enough(e: Evidence) -> str:
 
 
 def needed(e: Evidence) -> str:
+    """What the model makes of all the others."""
     value, null, p = e.needed
     held = "less than" if p <= ALPHA else "not reliably less than"
     said = f"with it taken away, the answer stays in {value:.0%} of the rows"
@@ -102,6 +109,7 @@ def needed(e: Evidence) -> str:
 
 
 def leak(e: Evidence, read: bool) -> str:
+    """That the choice tells what the values do not; `read`: the values tell something too."""
     told = f"{_part(e.share[0])} of what it tells is told by which units it picks, not by their values"
     value, null, _ = e.reading
     level = f"({value:.0%} right, {null:.0%} from random units)"
@@ -111,6 +119,7 @@ def leak(e: Evidence, read: bool) -> str:
 
 
 def code(e: Evidence) -> str:
+    """That a part of the selection is a code, behind honest units."""
     share, (value, _, null) = (e.quiet or (0.0,))[0], e.quiet_read or (0.0, 0.0, 0.0)
     return (
         f"a part of it smuggles: of what the quiet ones of its units tell, {_part(share)} is told by "
@@ -120,7 +129,8 @@ def code(e: Evidence) -> str:
 
 
 def flattery(e: Evidence) -> str:
+    """That its own judge reads more in it than others do."""
     return (
-        f"the judge it was trained with finds the answer in {e.own_judge:.0%} of its selections, judges that it never "
-        f"met in {e.reading[0]:.0%}: believe the latter"
+        f"the judge it was trained with finds the answer in {e.own_judge[0]:.0%} of its selections, judges that it "
+        f"never met in {e.reading[0]:.0%}: it suits its own judge"
     )

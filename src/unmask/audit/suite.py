@@ -238,7 +238,10 @@ def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, floa
         reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading-nats"))),
         known=level(whole.values, whole.over),
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
-        own_judge=evidence.own_judge(subject.explanation.origin),
+        own_judge=(
+            evidence.own_judge(subject.explanation.origin),
+            bench.bootstrap.interval(bench.values(name, "reading").values)[2],
+        ),
         **{part: _measured(bench, name, check) for part, check in evidence.EVIDENCE.items()},
     )
 

@@ -54,7 +54,7 @@ def decide(e: Evidence) -> Verdict:
     if e.hidden is not None and not hides(e):
         reasons.append(f"attention does not hide what decides: {say.out_of_sight(e)}")
     if untold(e):
-        reasons.append(say.open_question(e))
+        reasons.append(say.lock_untold(e))
     elif e.elsewhere is not None and not locked(e):
         reasons.append(f"choice and prediction are not locked: {say.better_off(e)}")
     if flattered(e):

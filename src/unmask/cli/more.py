@@ -95,7 +95,7 @@ def reproduce(
     ] = None,
     row: Annotated[list[str] | None, typer.Option(metavar="ROW", help="One row only; may be repeated.")] = None,
     metric: MetricOption = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Few rows and epochs: minutes instead of hours.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few rows, words and epochs: minutes, not hours.")] = False,
     scale: ScaleOption = "default",
     seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds; render shows all there are.", min=1)] = 1,
     jobs: Annotated[int, typer.Option(metavar="N", help="Rows measured side by side.", min=1)] = 2,

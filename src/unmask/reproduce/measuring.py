@@ -22,7 +22,7 @@ from unmask.masking.removals import make_removal
 from unmask.methods import make
 from unmask.models import Wrapped, shown
 from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE
-from unmask.reproduce.references import amount, recipe_of, reference
+from unmask.reproduce.references import SIZES, amount, recipe_of, reference
 from unmask.reproduce.tables import (
     CLAIM_RECIPE,
     CLAIM_ROWS,
@@ -41,6 +41,7 @@ from unmask.types import Dataset, Explanation, Split
 __all__ = ["COSTLY", "Trial", "audited", "interval", "kept_in", "measure", "percent", "rows_behind", "some"]
 
 SLOW = ("lime", "kernel-shap", "infd", "smoothgrad", "occlusion")  # ask the model about each row many times
+LONG = ("auto", "cure", "mimic", "meed", "fastshap", "real-x", "invase", "vibi", "l2x", *SLOW)  # longest first
 SLOW_ROWS = 200  # test rows for those
 SANITY = ("randomized-model", "permuted-labels")
 COSTLY = ("fs-a", "fu-a", "sen", "sen-legacy", *SANITY)
@@ -65,7 +66,7 @@ class Trial:
             "attention": (REVIEWS,),
             "steady": (STEADY_ROWS, VANILLA),
             "rationale": (REVIEW_ROWS, MOVIE_ROWS, SHARE, LAST),
-            "critique": (CLAIM_ROWS, CLAIM_RECIPE),
+            "critique": (CLAIM_ROWS, CLAIM_RECIPE, SIZES.get(("image", self.scale))),
         }
         if t.kind in others:
             made_of: tuple[Any, ...] = ((method, settings), *others[t.kind])
@@ -75,6 +76,13 @@ class Trial:
         mark = hashlib.blake2b(repr(made_of).encode(), digest_size=4).hexdigest()  # other settings, another trial
         row = named(self.row, t)
         return f"{t.dataset} k={t.k} {t.removal} {self.scale} {row} seed={self.seed} {mark}"
+
+    @property
+    def turn(self) -> tuple[int, int]:
+        """Seed by seed: controls, which take seconds, then what takes longest, so that no worker is left with it."""
+        method, settings = made(self.row, self.table, self.scale, self.seed)
+        what = "cure" if settings.get("cure") else method
+        return self.seed, -1 if self.row in CONTROLS else LONG.index(what) if what in LONG else len(LONG)
 
     @property
     def metrics(self) -> tuple[str, ...]:

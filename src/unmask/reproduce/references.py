@@ -19,7 +19,7 @@ from unmask.reproduce.tables import Scale, Table
 from unmask.training import Recipe, fit_classifier
 from unmask.types import Dataset
 
-__all__ = ["SIZES", "Reference", "amount", "recipe_of", "reference"]
+__all__ = ["SIZES", "Reference", "amount", "recipe_of", "reference", "shortened"]
 
 SIZES: dict[tuple[str, Scale], tuple[int, int, int]] = {
     ("words", "quick"): (1000, 250, 500),
@@ -49,7 +49,7 @@ class Reference:
     model: Wrapped
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def reference(table: Table, seed: int, scale: Scale, cache: Path) -> Reference:
     """The data and the model that is explained; the model is trained once and kept in `cache`."""
     data, apart = _rows(table, seed, scale)
@@ -92,10 +92,16 @@ def recipe_of(table: Table, scale: Scale, seed: int) -> Recipe:
 
 def amount(table: Table, scale: Scale) -> tuple[Any, ...]:
     """How many rows, those of judges among them, and how much of each row: what a result stands on."""
-    return SIZES.get((table.kind, scale)), JUDGES, _words(table, scale)
+    return SIZES.get((table.kind, scale)), JUDGES, _options(table, scale)
 
 
-def _words(table: Table, scale: Scale) -> dict[str, Any]:
+def shortened(table: Table, scale: str) -> str:
+    """What is said of rows that are shorter than the paper's."""
+    quick = table.kind == "words" and scale == "quick"
+    return f"A quick run has the last {QUICK_WORDS} words of each text." if quick else ""
+
+
+def _options(table: Table, scale: Scale) -> dict[str, Any]:
     """As published, the end of a long review is kept; in a quick run, its last words only."""
     if table.kind == "image":
         return {}
@@ -106,7 +112,7 @@ def _rows(table: Table, seed: int, scale: Scale) -> tuple[Dataset, Dataset]:
     if "rows" not in DATASETS[table.dataset].options:  # small sets are taken whole
         data = load(table.dataset, seed=seed)
         return data, data
-    options = _words(table, scale)
+    options = _options(table, scale)
     if scale == "paper":
         whole = load(table.dataset, seed=seed, scale=scale, **options)
         train = len(whole.train) - sum(JUDGES)

@@ -70,7 +70,7 @@ class Request:
         return replace(table, metrics=tuple(m for m in table.metrics if m in (self.metrics or usual)))
 
     def trials(self) -> list[Trial]:
-        """Every row of every table with every seed, rows that a claim rests on first."""
+        """Every row of every table with every seed."""
         return [
             Trial(table, row, seed, cast("Scale", self.scale))
             for seed in range(self.seeds)

@@ -25,17 +25,16 @@ from unmask.reproduce.criticizing import criticized
 from unmask.reproduce.judging import Group, mixed, read, unread, with_readings
 from unmask.reproduce.measuring import COSTLY, Trial, kept_in, measure, rows_behind
 from unmask.reproduce.rationalizing import rationalized
-from unmask.reproduce.references import reference
+from unmask.reproduce.references import reference, shortened
 from unmask.reproduce.request import Request
 from unmask.reproduce.steadying import steadied
-from unmask.reproduce.tables import CONTROLS, SHARES, Bar, Scale, Table, made
+from unmask.reproduce.tables import CONTROLS, SHARES, Bar, Scale, Table
 from unmask.sweep import engine
 from unmask.sweep.engine import Failure, Job
 from unmask.writing import add_line
 
 __all__ = ["Request", "run", "seeds_apart", "seeds_stored", "stored", "tables_so_far", "warm_start"]
 
-LONG = ("auto", "mimic", "meed", "fastshap", "real-x", "invase", "vibi", "l2x")  # to fit, longest first
 MEASURES: dict[str, Callable[[Trial, Path], dict[str, Any]]] = {
     "attention": attended,
     "steady": steadied,
@@ -151,16 +150,10 @@ def _measured(trials: Sequence[Trial], request: Request) -> Iterator[tuple[Trial
         explained = [t for t in trials if t.table.kind not in MEASURES]
         for trial in {(t.table.dataset, t.table.removal, t.seed): t for t in explained}.values():
             reference(trial.table, trial.seed, trial.scale, cache)  # once, before two ask for it
-    by_key = {trial.key: trial for trial in sorted(trials, key=_late)}
+    by_key = {trial.key: trial for trial in sorted(trials, key=lambda t: t.turn)}
     jobs = [Job(key, partial(_measure(trial), trial, cache)) for key, trial in by_key.items()]
     for outcome in engine.run(jobs, workers):
         yield by_key[outcome.key], outcome.result
-
-
-def _late(trial: Trial) -> tuple[int, int]:
-    """Seed by seed, what takes longest first, so that no worker is left alone with it at the end."""
-    method = made(trial.row, trial.table, trial.scale, trial.seed)[0]
-    return trial.seed, LONG.index(method) if method in LONG else len(LONG)
 
 
 def _measure(trial: Trial) -> Callable[[Trial, Path], dict[str, Any]]:
@@ -193,7 +186,8 @@ def _tables(request: Request, done: dict[str, dict[str, Any]], seconds: float) -
             ]
             for row in request.rows_of(table)
         }
-        warned = replace(table, note=" ".join(filter(None, (table.note, mixed(table, _by_seed(found))))))
+        notes = (table.note, shortened(table, str(request.scale)), mixed(table, _by_seed(found)))
+        warned = replace(table, note=" ".join(filter(None, notes)))
         for row, results in found.items():
             (controls if row in CONTROLS else rows).extend(_lines(warned, row, results))
     return {

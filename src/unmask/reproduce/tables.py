@@ -264,8 +264,8 @@ def _steadying(row: str, scale: Scale, seed: int) -> tuple[str, dict[str, Any]]:
 def _recipe(method: str, table: Table, scale: Scale) -> Recipe:
     """As MEED and L2X were trained: texts with RMSprop in batches of 32, pixels with Adadelta in batches of 128.
 
-    Mimic, which is ours, has Adam and batches of 64; on a small set everybody has Adam and batches of 32. On texts the
-    few epochs end in noise: running means of the parameters are kept.
+    Mimic, which is ours, has Adam and on pixels batches of 64; on a small set everybody has Adam and batches of 32. On
+    texts the few epochs end in noise: running means of the parameters are kept. A quick run has smaller batches.
     """
     if table.small:
         return Recipe(epochs=60, batch=32, rate=1e-3, patience=12)
