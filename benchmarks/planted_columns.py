@@ -91,10 +91,12 @@ def exact(task: str, seed: int, rows: int = 500) -> dict[str, Any]:
     return _shares(value @ weight, relevant, TASKS[task])
 
 
-def summed(record: Record, method: str, task: str) -> float | None:
-    """The mean over seeds of the share that is kept; of methods whose scores are effects, by their size."""
+def summed(record: Record, method: str, task: str) -> dict[str, Any]:
+    """Mean and lowest over the seeds so far of the share that is kept; of effects, by their size."""
     which = "share by size" if method in BY_SIZE else "share"
-    return rounded(mean(record.entries[f"{method} {task}:{seed}"][which] for seed in SEEDS))
+    keys = (f"{method} {task}:{seed}" for seed in SEEDS)
+    found = [record.entries[key][which] for key in keys if key in record.entries]
+    return {"mean": rounded(mean(found)), "lowest": min(found), "seeds": len(found)} if found else {}
 
 
 def main() -> None:
@@ -104,8 +106,8 @@ def main() -> None:
             record.entry(f"{EXACT} {task}:{seed}", lambda t=task, s=seed: exact(t, s))
             for method in METHODS:
                 record.entry(f"{method} {task}:{seed}", lambda m=method, t=task, s=seed: share(m, t, s))
-    record.summary = {method: {task: summed(record, method, task) for task in TASKS} for method in (*METHODS, EXACT)}
-    record.save()
+        record.summary = {m: {task: summed(record, m, task) for task in TASKS} for m in (*METHODS, EXACT)}
+        record.save()
     print(record.summary)
 
 
