@@ -50,8 +50,8 @@ STEADY = 0.5  # of the way from a random choice to the very same one: where less
 # seed, to a change nobody would notice or to the way of hiding than to the model and the row
 # (not calibrated: a convention as SURVIVES. On tumours, of the way: 0.40 for L2X over seeds, 0.25 and 0.35 for
 # integrated gradients and occlusion over removals; on digits 0.48 and 0.60; 0.7 or more when the input moves)
-AHEAD = 0.03  # more often than the audit's judges finds the judge that an explainer was trained with the answer (not
-# calibrated: two judges of one sort differ by about as much)
+AHEAD = 0.03  # how much more often the judge that an explainer was trained with finds the answer than the audit's do:
+# less is not worth a word (a convention, not calibrated; it changes no verdict)
 ONE_SIDED = 0.5  # spread of the per-class fs-m beyond which a sufficiency is called one-sided
 
 
