@@ -219,6 +219,14 @@ def test_the_epoch_is_chosen_by_what_is_kept_and_what_is_left() -> None:
         assert max(explainer.history_.scores) == pytest.approx(found["fs-m"] - part * found["fu-m"], abs=2e-4)
 
 
+def test_the_activation_is_that_of_all_three_perceptrons() -> None:
+    explainer = MEED(K, activation="selu")
+    built("table", explainer)
+    for net in (explainer.selector_, explainer.approximator_, explainer.rest_):
+        found = {type(module) for module in net.modules()} & {nn.SELU, nn.ReLU}
+        assert found == {nn.SELU}
+
+
 def test_the_two_readers_have_their_own_weights() -> None:
     explainer = MEED(2)
     built("words", explainer)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from unmask import nets, saving
+from unmask import saving
 from unmask.errors import InputError
 from unmask.explainers import cures, learned
 from unmask.explainers.learned import Batch
@@ -59,8 +59,6 @@ class INVASE:
         learned.check(self)
         if not self.lam >= 0:
             raise InputError(f"lam must not be negative, got {self.lam}")
-        if self.activation not in nets.ACTIVATIONS:
-            raise InputError(f"activation must be one of {', '.join(nets.ACTIVATIONS)}, got {self.activation!r}")
 
     @property
     def readers(self) -> dict[str, str]:

@@ -58,8 +58,6 @@ class L2X:
         learned.check(self)
         if self.approximator not in ("default", "bag"):
             raise InputError(f"approximator must be default or bag, got {self.approximator!r}")
-        if self.activation not in nets.ACTIVATIONS:
-            raise InputError(f"activation must be one of {', '.join(nets.ACTIVATIONS)}, got {self.activation!r}")
         if self.epoch not in EPOCHS:
             raise InputError(f"epoch must be one of {', '.join(EPOCHS)}, got {self.epoch!r}")
         if self.noise not in ("fresh", "frozen"):

@@ -88,11 +88,13 @@ def lesson(explainer: Any, model: Any, data: Dataset) -> Lesson:
 
 
 def check(explainer: Any) -> None:
-    """Refuse settings that no learned selector has; one that draws in a way of its own has no `draw`."""
+    """Refuse settings that no learned selector has; not every one has all of them."""
     if getattr(explainer, "draw", "k-hot") not in DRAWS:
         raise InputError(f"draw must be one of {', '.join(DRAWS)}, got {explainer.draw!r}")
     if not getattr(explainer, "tau", 1.0) > 0:
         raise InputError(f"tau must be above 0, got {explainer.tau}")
+    if getattr(explainer, "activation", "relu") not in nets.ACTIVATIONS:
+        raise InputError(f"activation must be one of {', '.join(nets.ACTIVATIONS)}, got {explainer.activation!r}")
     if explainer.cure not in (None, *CURES):
         raise InputError(f"cure must be None or one of {', '.join(CURES)}, got {explainer.cure!r}")
 

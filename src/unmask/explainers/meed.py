@@ -36,7 +36,7 @@ FORMS = ("flip", "reverse", "swd", "none")
 @dataclass
 class MEED:
     """`weight` is w, `unselected` the form of L_u ("none": no adversary), `draw` "noisy-logit-max" the released code's.
-
+    `activation` is that of the perceptrons for tables.
     `prior` weighs |gradient x input| in: the draw is made from z~, proportional to (z^m r)^(1/(m+1)) in epoch m, so
     that r alone decides at first; `prior_weight` adds mean |z~ - z| / (m + 1). A model without gradients has no prior,
     and `origin` says so. "released": as in the published image code, small gradients are likely and m stays 1.
@@ -47,6 +47,7 @@ class MEED:
     draw: Literal["k-hot", "soft-topk", "gumbel-topk", "noisy-logit-max"] = "k-hot"
     unselected: Literal["flip", "reverse", "swd", "none"] = "flip"
     weight: float = 1.0
+    activation: Literal["relu", "selu"] = "relu"
     prior: bool | Literal["released"] = True
     prior_weight: float = 0.0
     removal: str | None = None
