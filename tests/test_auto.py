@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
 from sklearn.linear_model import LogisticRegression
+from torch import Tensor, nn
 
-from explainers.samples import model, task, with_start
-from unmask import api, auto
+from explainers.samples import SHORT, model, task, with_start
+from unmask import api, auto, seeds
 from unmask.audit import smuggling
 from unmask.auto import Comparison, choose
 from unmask.data import load
-from unmask.errors import InputError
+from unmask.errors import InputError, UnmaskWarning
+from unmask.explainers.meed import MEED
 from unmask.methods import make
 from unmask.models import wrap
 from unmask.task import seeded
@@ -109,3 +112,30 @@ def test_a_liar_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     spoiled = replace(data, test=replace(data.test, x=data.test.x * float("nan")))
     same = choose(net, spoiled, 8, candidates=("integrated-gradients",))
     assert same.method == "integrated-gradients"
+
+
+def test_whoever_gets_a_rejected_one_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("occlusion", "gradient-x-input")
+    monkeypatch.setattr(auto, "run", lambda *_: findings(**dict.fromkeys(names, ("reject", 0.9, 0.1, 0.5))))
+    with pytest.warns(UnmaskWarning, match="every candidate is rejected by the audit"):
+        best = choose(model("table"), task("table"), 2, candidates=names)
+    assert not best.comparison_.fair
+    assert best.explain(task("table").test.x).origin["auto"] == best.comparison_.why
+
+
+def test_a_module_without_gradients_is_no_candidate_for_them() -> None:
+    """It is a torch module, but answers without a trace: only trying tells."""
+    data, said = task("table"), []
+
+    class Sealed(nn.Linear):
+        def forward(self, x: Tensor) -> Tensor:
+            with torch.no_grad():
+                return super().forward(x)
+
+    with seeds.seeded(0):
+        sealed = wrap(Sealed(data.layout.shape[0], 3), outputs="logits")
+    best = choose(sealed, data, 2, candidates=("integrated-gradients", "gradient", "occlusion"), say=said.append)
+    assert best.method == "occlusion"
+    for name in ("integrated-gradients", "gradient"):
+        assert any(text.startswith(f"auto: {name} is left out: Sealed gives no gradients") for text in said)
+    assert MEED(2, recipe=SHORT).fit(sealed, data).readings_["prior"] == "none"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from unmask import attention, explainers, rationales
@@ -26,6 +29,24 @@ def test_a_name_makes_its_class_with_its_settings(name: str) -> None:
 
 def test_further_settings_go_to_the_class() -> None:
     assert make("seat", 3, None, {"radius": 0.1}).radius == 0.1
+
+
+def test_a_recipe_is_laid_over_the_methods_own() -> None:
+    made, usual = make("l2x", 3, None, {"recipe": {"epochs": 2}}), make("l2x", 3)
+    assert made.recipe == replace(usual.recipe, epochs=2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"tua": 0.1}, "unknown setting of l2x 'tua'; did you mean 'tau'"),
+        ({"k": 2}, "unknown setting of l2x 'k'"),
+        ({"recipe": {"seed": 2}}, "unknown setting in the recipe of l2x 'seed'"),
+    ],
+)
+def test_settings_that_do_not_exist_are_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        make("l2x", 3, None, settings)
 
 
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from unmask import progress
+from unmask.errors import UnmaskWarning
 
 
 class Terminal:
@@ -72,3 +73,15 @@ def test_an_error_takes_the_bars_away(monkeypatch: pytest.MonkeyPatch) -> None:
     assert progress._live == []
     with progress.bar("again", 1) as step:
         step("works")
+
+
+def test_a_warning_reaches_terminals_notebooks_and_logs(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("UNMASK_PROGRESS", "1")
+    progress.warn("mind the gap")
+    assert capfd.readouterr().err == "mind the gap\n"
+    monkeypatch.setenv("UNMASK_PROGRESS", "0")
+    with pytest.warns(UnmaskWarning, match="^mind the gap$"):
+        progress.warn("mind the gap")
+    assert capfd.readouterr().err == ""

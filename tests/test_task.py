@@ -188,3 +188,11 @@ def test_readings_of_the_fit_become_part_of_the_origin() -> None:
     assert origin["readings"] == {"fs-m": 0.5}
     assert origin["warnings"] == ["beware"]
     assert origin["k"] == 2
+
+
+def test_a_sentence_without_words_is_refused() -> None:
+    ready = begin(model("sentences"), task("sentences"), 2, None)
+    with pytest.raises(InputError, match="row 1 has a sentence without words"):
+        as_inputs([[["good"]], [["good"], [], ["bad"]]], ready)
+    with pytest.raises(InputError, match="row 0 is an empty text"):
+        as_inputs([[]], ready)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from unmask.seeds import generator
-from unmask.weighting import FLOOR, MaskNet, Weighed, by_other_half, frequencies, weights
+from unmask.weighting import FLOOR, MaskNet, Weighed, by_other_half, frequencies, unsound, weights
 
 
 def test_weights_are_the_fair_probability_over_the_told_one() -> None:
@@ -44,7 +44,7 @@ def test_health_is_that_of_the_last_epoch() -> None:
     weighed = Weighed(2)
     for w in ([9.0, 9.0], [0.5, 1.5], [1.0, 2.0]):
         weighed.note(torch.tensor(w), torch.tensor([True, False]))
-    assert weighed.health() == {"mean": 1.25, "lowest": 0.75, "highest": 1.75, "mask classifier": 0.5}
+    assert weighed.health() == {"mean": 1.25, "lowest": 0.5, "highest": 2.0, "mask classifier": 0.5}
 
 
 def test_a_mean_far_from_one_is_a_warning() -> None:
@@ -52,6 +52,12 @@ def test_a_mean_far_from_one_is_a_warning() -> None:
         weighed = Weighed(1)
         weighed.note(torch.tensor([value]), torch.tensor([True]))
         assert bool(weighed.warnings()) == warned
+
+
+def test_what_is_said_names_the_weights() -> None:
+    assert unsound(1.0) == unsound(0.8) == unsound(1.25) == []
+    (said,) = unsound(0.5, " of the selections")
+    assert said.startswith("the weights of the selections have mean 0.50, not 1")
 
 
 def test_the_capacity_of_the_mask_classifier() -> None:

@@ -71,6 +71,9 @@ def test_lines_are_added(tmp_path: Path) -> None:
     add_line(path, "one")
     add_line(path, "zwölf")
     assert path.read_text("utf-8") == "one\nzwölf\n"
+    path.write_text("one\nzw")
+    add_line(path, "drei")
+    assert path.read_text("utf-8") == "one\ndrei\n"
     with pytest.raises(InputError, match="cannot write"):
         add_line(path / "below", "x")
 

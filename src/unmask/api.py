@@ -16,7 +16,7 @@ from unmask.audit import chosen
 from unmask.audit.price import cost
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
-from unmask.auto import choose
+from unmask.auto import SET_AUTO, choose
 from unmask.data.vectors import glove
 from unmask.errors import InputError, unknown
 from unmask.foreign import taken
@@ -108,15 +108,29 @@ def explainer(name: str, k: int, *, removal: str | None = None, settings: Mappin
     return make(name, k, removal, settings)
 
 
-def fit(model: Any, data: Dataset, k: int, *, method: str = "auto", removal: str | None = None, seed: int = 0) -> Any:
-    """The explainer `method`, fitted to `model` on `data`; "auto": the best of several that does not smuggle."""
+def fit(
+    model: Any,
+    data: Dataset,
+    k: int,
+    *,
+    method: str = "auto",
+    removal: str | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+) -> Any:
+    """The explainer `method`, fitted to `model` on `data`; "auto": the best of several that does not smuggle.
+
+    `settings` are other fields of the method's class, such as {"cure": "pretraining", "recipe": {"epochs": 5}}.
+    """
+    if method == "auto" and settings:
+        raise InputError(SET_AUTO)
     if method == "auto":
         return choose(model, data, k, removal=removal, seed=seed)
     if method in MODELS:
         raise InputError(
             f"{method} is a model that explains itself, not this one: rationalize(data, k, method={method!r})"
         )
-    return seeded(make(method, k, removal), seed).fit(model, data)
+    return seeded(make(method, k, removal, settings), seed).fit(model, data)
 
 
 def rationalize(

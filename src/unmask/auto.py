@@ -20,9 +20,10 @@ from unmask.models import Wrapped, bind
 from unmask.task import seeded
 from unmask.types import Dataset, Findings
 
-__all__ = ["CANDIDATES", "Comparison", "choose"]
+__all__ = ["CANDIDATES", "SET_AUTO", "Comparison", "choose"]
 
 CANDIDATES = ("integrated-gradients", "gradient-x-input", "mimic", "meed", "real-x")
+SET_AUTO = "auto takes no settings: it chooses a method; name one to set it"
 ROWS = 500  # validation rows on which they are compared
 TIE = 0.005  # of fs-m: less is noise, then fu-m decides
 SEEN = {"table": 100_000_000, "image": 40_000_000, "words": 10_000_000, "sentences": 10_000_000}
@@ -37,6 +38,7 @@ class Comparison:
     chosen: str
     why: str
     findings: Findings
+    fair: bool = True  # whether the audit leaves the chosen one standing
     explainers: Mapping[str, Any] = field(default_factory=dict, repr=False)  # all candidates, fitted
 
     def value(self, name: str, check: str) -> float:
@@ -56,7 +58,9 @@ def choose(
     candidates: Sequence[str] = CANDIDATES,
     say: Callable[[str], None] = progress.say,
 ) -> Any:
-    """The best explainer, fitted; its attribute `comparison_` tells how the candidates did."""
+    """The best explainer, fitted; its attribute `comparison_` tells how the candidates did, its explanations' `origin`
+    why it was chosen.
+    """
     wrapped = bind(model, data, removal)
     possible = _possible(candidates, wrapped)
     unfitted = {name: _hurried(seeded(make(name, k, removal), seed), data) for name in possible}
@@ -64,9 +68,10 @@ def choose(
     settings = Settings(k=k, split="validation", n=_rows(data), removal=removal, seed=seed, checks=DECIDING)
     findings = run(wrapped, data, fitted, settings)
     comparison = replace(_compared(findings, list(fitted)), explainers=fitted)
-    say(f"auto: {comparison.why}")
+    (say if comparison.fair else progress.warn)(f"auto: {comparison.why}")
     best = fitted[comparison.chosen]
     best.comparison_ = comparison
+    best.readings_ = {**getattr(best, "readings_", {}), "auto": comparison.why}
     return best
 
 
@@ -118,7 +123,7 @@ def _compared(findings: Findings, names: Sequence[str]) -> Comparison:
     if not fair:
         chosen = max(names, key=lambda name: draft.value(name, "reading"))
         why = f"every candidate is rejected by the audit; {chosen} shows most to a neutral judge, but do not trust it"
-        return replace(draft, chosen=chosen, why=why)
+        return replace(draft, chosen=chosen, why=why, fair=False)
     best = max(draft.value(name, "fs-m") for name in fair)
     close = [name for name in fair if draft.value(name, "fs-m") >= best - TIE]
     chosen = min(close, key=lambda name: draft.value(name, "fu-m"))

@@ -4,6 +4,8 @@ UnmaskError
 ├── InputError        what the caller gave cannot be used; the text says what was expected, what came and what to do
 ├── NotFittedError    `explain` before `fit`
 └── TrainingError     a loss left the finite numbers, or a run was cut short
+
+UnmaskWarning         work goes on, but what comes out should not be used without a thought
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["InputError", "NotFittedError", "TrainingError", "UnmaskError", "unknown"]
+__all__ = ["InputError", "NotFittedError", "TrainingError", "UnmaskError", "UnmaskWarning", "unknown"]
 
 
 class UnmaskError(Exception):
@@ -28,6 +30,10 @@ class NotFittedError(UnmaskError, RuntimeError):
 
 class TrainingError(UnmaskError, RuntimeError):
     """Training could not go on."""
+
+
+class UnmaskWarning(UserWarning):
+    """What a user should know before relying on a result."""
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> InputError:

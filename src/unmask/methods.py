@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 from unmask import attention, explainers, rationales
@@ -20,11 +21,29 @@ ROOMS = {"explainers": explainers.METHODS, "attention": attention.METHODS, "rati
 
 
 def make(name: str, k: int | float, removal: str | None = None, settings: Mapping[str, Any] | None = None) -> Any:
-    """An unfitted explainer, or a model that explains itself, by its name; `settings` are other fields of its class."""
+    """An unfitted explainer, or a model that explains itself, by its name.
+
+    `settings` are other fields of its class; a mapping for `recipe` is laid over the method's own.
+    """
     known = {**METHODS, **MODELS}
     if name not in known:
         raise unknown("method", name, known)
     room = next(room for room, table in ROOMS.items() if name in table)
     module, _, attribute = known[name].path.partition(":")
     cls = getattr(importlib.import_module(f"unmask.{room}.{module}"), attribute)
-    return cls(k=k, removal=removal, **{**known[name].settings, **(settings or {})})
+    return _set(name, cls(k=k, removal=removal, **known[name].settings), settings or {})
+
+
+def _set(name: str, explainer: Any, settings: Mapping[str, Any]) -> Any:
+    _check(f"setting of {name}", settings, {f.name for f in fields(explainer) if f.init} - {"k", "removal"})
+    recipe = settings.get("recipe")
+    if isinstance(recipe, Mapping):
+        _check(f"setting in the recipe of {name}", recipe, {f.name for f in fields(explainer.recipe)} - {"seed"})
+        settings = {**settings, "recipe": replace(explainer.recipe, **recipe)}
+    return replace(explainer, **settings)
+
+
+def _check(what: str, names: Mapping[str, Any], known: set[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise unknown(what, name, known)

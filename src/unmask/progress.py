@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-__all__ = ["bar", "say", "shown"]
+from unmask.errors import UnmaskWarning
+
+__all__ = ["bar", "say", "shown", "warn"]
 
 _live: list[Any] = []  # the running rich display, if any
 
@@ -24,6 +27,14 @@ def say(text: str) -> None:
     """One line where bars are drawn."""
     if shown():
         print(text, file=sys.stderr)
+
+
+def warn(text: str) -> None:
+    """What nobody should miss: a line where bars are drawn, elsewhere a warning, for notebooks and logs to show."""
+    if shown():
+        say(text)
+    else:
+        warnings.warn(text, UnmaskWarning, stacklevel=2)
 
 
 @contextmanager

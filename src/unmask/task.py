@@ -19,6 +19,7 @@ from unmask.training import evaluate
 from unmask.types import Dataset, Explanation, Inputs, Removal
 
 __all__ = [
+    "UNAIMED",
     "Task",
     "approximated",
     "as_inputs",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+UNAIMED = "caller, but the method explains the model's own answer whatever class is named"
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,8 @@ def explained(
     `approximate(x, kept)` gives the class that the method's own approximator reads from what is kept; it is asked only
     where an explainer was loaded without its model, for whose answer it stands in. With `feedback`, `score` gets the
     model's whole answer (n, classes) in place of the target, turned toward the caller's target where one is named;
-    `answer` is that answer where it is known, or held at that of other rows.
+    `answer` is that answer where it is known, or held at that of other rows. A selector without it, or a method whose
+    class says `aims = False`, shows the same whatever class is named: then `origin` says so.
     """
     task: Task | None = getattr(explainer, "task_", None)
     if task is None:
@@ -88,7 +91,9 @@ def explained(
         raise InputError(f"answer must have shape {(len(x), len(task.classes))}, got {tuple(answer.shape)}")
     answer = (task.ready()(x) if answer is None else answer) if feedback else None
     about = _target(task, x, target, answer, approximate is not None)
-    by = "caller" if target is not None else "approximator" if about is None else "model"
+    by = "model" if about is not None else "approximator"
+    if target is not None:
+        by = "caller" if feedback or _aims(explainer) else UNAIMED
     fed = about if answer is None or about is None else turned(answer, about)
     scores = score(x, valid, fed).detach().float().cpu().masked_fill(~valid, 0.0)
     kept = subsets.topk(scores, explainer.k, valid)
@@ -102,6 +107,10 @@ def explained(
         layout=task.reader.layout,
         classes=task.classes,
     )
+
+
+def _aims(explainer: Any) -> bool:
+    return getattr(explainer, "aims", not hasattr(explainer, "feedback"))
 
 
 def approximated(explainer: Any, x: Inputs, kept: Tensor) -> Tensor:
@@ -128,9 +137,12 @@ def _texts(x: Inputs, kind: str) -> Inputs:
     rows = isinstance(x, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in x)
     if not rows or not all(isinstance(first, unit) for row in x for first in row[:1]):
         raise InputError(f"expected rows of {kind} ({form}), got {type(x).__name__}; split them first")
-    empty = next((i for i, row in enumerate(x) if not (len(row) if kind == "words" else any(row))), None)
+    empty = next((i for i, row in enumerate(x) if not row), None)
     if empty is not None:
         raise InputError(f"row {empty} is an empty text: there is nothing to explain; leave it out")
+    blank = next((i for i, row in enumerate(x) if kind == "sentences" and not all(len(s) for s in row)), None)
+    if blank is not None:
+        raise InputError(f"row {blank} has a sentence without words; leave the sentence out")
     return x
 
 

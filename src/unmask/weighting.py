@@ -6,13 +6,15 @@ loss under a law in which answer and mask are independent. A classifier C, which
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from statistics import fmean
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["FLOOR", "SOUND", "MaskNet", "Weighed", "by_other_half", "frequencies", "weights"]
+__all__ = ["FLOOR", "MaskNet", "Weighed", "by_other_half", "frequencies", "unsound", "weighed", "weights"]
 
 FLOOR = 0.01  # C's probabilities are not trusted below: weights are at most 100 P(y)
 SOUND = (0.8, 1.25)  # the mean weight, if it works
@@ -35,6 +37,19 @@ def by_other_half(index: Tensor, first: Tensor, second: Tensor) -> Tensor:
     return torch.where(index[:, None] % 2 == 1, first, second)
 
 
+def weighed(w: Tensor, right: Tensor) -> dict[str, float]:
+    """What some rows' weights look like, and how often C's guess was the answer."""
+    facts = {"mean": w.mean(), "lowest": w.min(), "highest": w.max(), "mask classifier": right.float().mean()}
+    return {name: float(value) for name, value in facts.items()}
+
+
+def unsound(mean: float, where: str = "") -> list[str]:
+    """A mean far from 1 says that some masks come with one answer only: then no weight can make up for it."""
+    if SOUND[0] <= mean <= SOUND[1]:
+        return []
+    return [f"the weights{where} have mean {mean:.2f}, not 1: masks settle the answer, and weighting cannot undo that"]
+
+
 @dataclass
 class Weighed:
     """Weights and C's successes of the last `steps` batches, an epoch."""
@@ -44,22 +59,19 @@ class Weighed:
 
     def note(self, w: Tensor, right: Tensor) -> None:
         """One batch of weights, and whether C's guess was the answer."""
-        facts = {"mean": w.mean(), "lowest": w.min(), "highest": w.max(), "mask classifier": right.float().mean()}
-        for name, value in facts.items():
+        for name, value in weighed(w, right).items():
             kept = self.seen.setdefault(name, [])
-            kept.append(float(value))
+            kept.append(value)
             del kept[: -self.steps]  # the last epoch
 
     def health(self) -> dict[str, float]:
         """Weights of the last epoch: their mean should be 1, the classifier's accuracy is what the mask tells."""
-        return {name: round(sum(values) / len(values), 4) for name, values in self.seen.items()}
+        whole: dict[str, Callable[[list[float]], float]] = {"lowest": min, "highest": max}
+        return {name: round(whole.get(name, fmean)(values), 4) for name, values in self.seen.items()}
 
     def warnings(self) -> list[str]:
-        """A mean far from 1 says that some masks come with one answer only: then no weight can make up for it."""
-        mean = self.health()["mean"]
-        if SOUND[0] <= mean <= SOUND[1]:
-            return []
-        return [f"the weights have mean {mean:.2f}, not 1: masks settle the answer, and weighting cannot undo that"]
+        """What is wrong with the weights of the last epoch."""
+        return unsound(self.health()["mean"])
 
 
 class MaskNet(nn.Module):

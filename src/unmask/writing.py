@@ -39,11 +39,15 @@ def write_bytes(path: Path, content: bytes) -> Path:
 
 
 def add_line(path: Path, line: str) -> None:
-    """Append one line, making file and folder where needed."""
+    """Append one line, making file and folder where needed; a last line that was cut off makes room for it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        with path.open("a+b") as file:
+            file.seek(0)
+            before = file.read()
+            if not before.endswith(b"\n"):
+                file.truncate(before.rfind(b"\n") + 1)
+            file.write(f"{line}\n".encode())
     except OSError as error:
         raise _cannot(path, error) from error
 

@@ -27,6 +27,11 @@ def test_every_paper_is_listed() -> None:
         (["mede"], "unknown paper 'mede'; did you mean 'meed'"),
         (["meed", "--table", "9"], "meed has no table '9' here"),
         (["meed", "--scale", "huge"], "unknown scale 'huge'"),
+        (["meed", "--table", "1", "--dataset", "mnist-3-8"], "table 1 of meed is not on mnist-3-8; it is on: imdb"),
+        (["shortcuts", "--figure", "3"], "shortcuts has no figure here"),
+        (["meed", "--quick", "--scale", "paper"], "--quick and --scale paper contradict each other"),
+        (["render", "--results", "nowhere"], "nowhere has no results of the default scale"),
+        (["meed", "--json", "/dev/null/x.json"], "cannot write into /dev/null"),
     ],
 )
 def test_bad_requests_are_one_sentence(arguments: list[str], said: str, run: Run) -> None:

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from cli.conftest import Run, hidden, refused
 from unmask import saving
 from unmask.audit import suite
 from unmask.cli import sources, steps
+from unmask.errors import UnmaskWarning
+from unmask.explainers import watch
 
 OWN = ("--model", "usermodels:ready", "--data", "rows.csv", "--label", "label")
 AUDIT = ("audit", *OWN, "--k", "2", "--rows", "20")
@@ -113,6 +116,14 @@ def test_checks_by_name(run: Run, place: Path) -> None:
         ((*AUDIT,), "nothing to audit: give --method, --explainer or --scores"),
         ((*AUDIT, "--method", "occlusin"), "unknown method 'occlusin'; did you mean 'occlusion'?"),
         ((*AUDIT, "--method", "l2x", "--method", "l2x"), "two explanations are called 'l2x'"),
+        ((*AUDIT, "--method", "auto"), "auto chooses a method and is fitted first: unmask fit --method auto"),
+        ((*AUDIT, "--method", "l2x", "--drop", "label"), "the label 'label' is also given as --text or --drop"),
+        ((*AUDIT, "--method", "l2x", "--text", "label"), "the label 'label' is also given as --text or --drop"),
+        ((*FIT, "--method", "l2x", "--set", "tua=1"), "unknown setting of l2x 'tua'; did you mean 'tau'?"),
+        ((*FIT, "--method", "l2x", "--set", "tau=-1"), "tau must be above 0 and finite, got -1"),
+        ((*FIT, "--method", "l2x", "--set", "tau"), "--set takes NAME=VALUE, such as tau=0.1 or recipe.epochs=5, got"),
+        ((*FIT, "--method", "l2x", "--set", "loss.x=1"), "--set takes NAME=VALUE"),
+        ((*FIT, "--method", "l2x", "--set", "recipe.epoch=1"), "unknown setting in the recipe of l2x 'epoch'"),
         ((*AUDIT, "--method", "l2x", "--removal", "meen"), "unknown removal 'meen'; did you mean 'mean'?"),
         ((*AUDIT, "--method", "l2x", "--checks", "fs-m,fs-b"), "unknown check 'fs-b'; did you mean 'fs-m'?"),
         ((*AUDIT, "--method", "l2x", "--split", "tets"), "unknown split 'tets'; did you mean 'test'?"),
@@ -147,6 +158,9 @@ def test_refused_before_the_data_are_read(
         ),
         ((*AUDIT, "--k", "0", "--method", "occlusion"), "--k must be from 1 to 6"),
         ((*FIT, "--k", "7"), "--k must be from 1 to 6"),
+        ((*FIT, "--method", "auto", "--set", "tau=1"), "auto takes no settings"),
+        ((*FIT, "--kind", "words"), "rows of words come from one column, got a table with 6: name it (--text COLUMN)"),
+        ((*FIT, "--kind", "sentences"), "rows of sentences come from one column, got a table with 6"),
         ((*AUDIT, "--rows", "0", "--method", "occlusion"), "n is the number of rows to audit"),
         ((*AUDIT, "--method", "random"), "'random' is a control that every audit has"),
         ((*AUDIT, "--method", "gradient"), "gradient needs gradients, but LogisticRegression gives none"),
@@ -333,3 +347,22 @@ def test_npz_images_and_torch_from_end_to_end(run: Run, place: Path) -> None:
     report = json.loads(Path("report/report.json").read_text(encoding="utf-8"))
     rows = {(row["explanation"], row["check"]): row for row in report["rows"]}
     assert rows["ig", "fs-m"]["value"] > rows["ig", "fs-m"]["null"]
+
+
+def test_settings_of_a_method_come_from_the_command(run: Run, place: Path) -> None:
+    words = ("--set", "feedback=true", "--set", "tau=0.2", "--set", "recipe.epochs=1", "--set", "cure=pretraining")
+    assert run(*FIT, "--method", "l2x", *words).code == 0
+    kept = json.loads((place / "saved" / "explainer.json").read_text())["settings"]
+    assert (kept["feedback"], kept["tau"], kept["recipe"]["epochs"], kept["cure"]) == (True, 0.2, 1, "pretraining")
+
+
+def test_a_warning_of_a_fit_is_one_line(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Away from a terminal too, where there are no bars."""
+    monkeypatch.setattr(watch, "PATIENT", 0)
+    monkeypatch.setattr(watch, "warnings_of", lambda found: ["something is odd"])
+    with pytest.warns(UnmaskWarning, match="l2x: something is odd"):
+        run(*FIT, "--method", "l2x", "--set", "recipe.epochs=1")
+    assert (
+        warnings.formatwarning(UnmaskWarning("l2x: odd\nthing"), UnmaskWarning, "f.py", 3)
+        == "warning: l2x: odd thing\n"
+    )

@@ -18,6 +18,7 @@ from unmask.explainers.l2x import L2X
 from unmask.explainers.learned import Batch, Lesson
 from unmask.explainers.meed import MEED
 from unmask.explainers.mimic import Mimic
+from unmask.explainers.watch import WEIGHT
 from unmask.explainers.weighting import Neutral
 from unmask.loading import load
 from unmask.methods import make
@@ -181,11 +182,12 @@ def test_a_cured_method_keeps_its_promises(method: str, cure: str, kind: str) ->
     assert bool(e.scores.isfinite().all())
     assert not bool((e.kept & ~e.valid).any())
     assert torch.equal(e.kept.sum(1), e.valid.sum(1).clamp(max=K))
-    weights = e.origin.get("weights")
-    assert (weights is None) == (cure == "pretraining")
-    if weights is not None:
-        assert set(weights) == {"mean", "lowest", "highest", "mask classifier"}
-        assert 0 <= weights["lowest"] <= weights["mean"] <= weights["highest"] <= 20
+    told = {name.removeprefix(WEIGHT): v for name, v in e.origin["readings"].items() if name.startswith(WEIGHT)}
+    for weights in (told, e.origin.get("weights in training", {})):
+        assert bool(weights) == (cure != "pretraining")
+        if weights:
+            assert set(weights) == {"mean", "lowest", "highest", "mask classifier"}
+            assert 0 <= weights["lowest"] <= weights["mean"] <= weights["highest"] <= 100
 
 
 @CASES

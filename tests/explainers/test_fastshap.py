@@ -141,8 +141,8 @@ def test_the_epoch_with_the_lowest_validation_loss_is_kept() -> None:
 
 def test_explaining_costs_one_call_with_a_surrogate_and_two_more_with_the_model() -> None:
     x = task("table").test.x
-    for surrogate, calls in (("network", 1), ("model", 3)):
-        explainer = FastSHAP(K, surrogate=surrogate, samples=4, recipe=SHORT)  # type: ignore[arg-type]
+    for surrogate, efficiency, calls in (("network", True, 1), ("model", True, 3), ("model", False, 1)):
+        explainer = FastSHAP(K, surrogate=surrogate, efficiency=efficiency, samples=4, recipe=SHORT)  # type: ignore[arg-type]
         explainer.fit(model("table"), task("table"))
         with counted() as tally:
             explainer.explain(x)

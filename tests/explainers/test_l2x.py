@@ -165,9 +165,10 @@ def test_the_activation_is_that_of_both_perceptrons() -> None:
         ({"draw": "dice"}, "draw must be one of k-hot, soft-topk, gumbel-topk, noisy-logit-max, got 'dice'"),
         ({"activation": "tanh"}, "activation must be one of relu, selu, got 'tanh'"),
         ({"approximator": "sack"}, "approximator must be default or bag, got 'sack'"),
-        ({"tau": 0.0}, "tau must be above 0, got 0.0"),
-        ({"tau": -1.0}, "tau must be above 0, got -1.0"),
-        ({"tau": float("nan")}, "tau must be above 0, got nan"),
+        ({"tau": 0.0}, "tau must be above 0 and finite, got 0.0"),
+        ({"tau": -1.0}, "tau must be above 0 and finite, got -1.0"),
+        ({"tau": float("nan")}, "tau must be above 0 and finite, got nan"),
+        ({"tau": float("inf")}, "tau must be above 0 and finite, got inf"),
         (
             {"cure": "prayer"},
             "cure must be None or one of pretraining, weighting, weighting-shown, got 'prayer'",

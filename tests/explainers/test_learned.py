@@ -80,7 +80,7 @@ def test_good_settings_pass(name: str) -> None:
     ("wrong", "said"),
     [
         ({"draw": "dice"}, "draw must be one of k-hot, soft-topk, gumbel-topk, noisy-logit-max, got 'dice'"),
-        ({"tau": 0.0}, "tau must be above 0, got 0.0"),
+        ({"tau": 0.0}, "tau must be above 0 and finite, got 0.0"),
         ({"cure": "luck"}, "cure must be None or one of pretraining, weighting, weighting-shown, got 'luck'"),
     ],
 )

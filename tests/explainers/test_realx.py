@@ -140,7 +140,7 @@ def test_the_readings_count_the_units_above_one_half() -> None:
     ("settings", "said"),
     [
         ({"lam": -1.0}, "lam must not be negative, got -1.0"),
-        ({"tau": 0.0}, "tau must be above 0, got 0.0"),
+        ({"tau": 0.0}, "tau must be above 0 and finite, got 0.0"),
         ({"masks": "dice"}, "masks must be bernoulli or mixed, got 'dice'"),
     ],
 )

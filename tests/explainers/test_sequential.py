@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from torch import Tensor
 
 from explainers.samples import KINDS, SHORT, K, fitted, model, task
 from unmask.data.own import dataset
+from unmask.explainers import sequential
 from unmask.explainers.sequential import Sequential
+from unmask.judge import train_judge
 from unmask.seeds import generator
 from unmask.training import Recipe
 from unmask.types import Inputs
@@ -107,6 +110,19 @@ def truth(x: Any) -> Tensor:
     side = torch.where(rows[:, 1] > 0, rows[:, 2], rows[:, 3]) > 0
     label = (rows[:, 0] > 0).long() * 2 + side.long()
     return 0.94 * torch.nn.functional.one_hot(label, 4).float() + 0.015
+
+
+def test_its_judge_has_a_seed_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def spied(net: Any, rows: Any, held_out: Any, draw: Any, recipe: Recipe) -> Any:
+        seen.append(recipe.seed)
+        return train_judge(net, rows, held_out, draw, recipe)
+
+    monkeypatch.setattr(sequential, "train_judge", spied)
+    for seed in (1, 2):
+        Sequential(K, recipe=replace(SHORT, seed=seed)).fit(model("table"), task("table"))
+    assert len(set(seen)) == 2
 
 
 @pytest.mark.slow

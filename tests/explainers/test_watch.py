@@ -43,13 +43,15 @@ BAD: dict[str, tuple[dict[str, float], str]] = {
         "the relaxed draw is no share (highest value 17): units count many times over in training, and never when rows "
         "are explained; draw='k-hot' stays between 0 and 1",
     ),
-    "thin": ({"draw sum": 0.25}, "the relaxed draw shows 25% of k units, the others coincide: raise tau or lower k"),
+    "weights": ({"weights: mean": 0.7}, "the weights of the selections have mean 0.70, not 1"),
+    "thin": ({"draw sum": 0.25}, "the draw shows 25% of k units, the others coincide: raise tau or lower k"),
 }
 EDGES = [
     {"fs-m": 0.805},
     {"approximator": 0.5, "fs-m": 0.9},
     {"same units": 0.95, "same places": 0.95},
     {"whole rows": 0.5},
+    {"weights: mean": 0.8},
     {"draw peak": 0.5, "draw sum": 0.3},
 ]
 

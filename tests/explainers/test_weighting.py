@@ -11,12 +11,15 @@ from torch import Tensor, nn
 
 from explainers.planted import UNITS, coin
 from explainers.samples import SHORT, K, model, task
+from unmask.data.own import dataset
+from unmask.errors import UnmaskWarning
 from unmask.explainers import cures, learned
 from unmask.explainers.l2x import L2X
 from unmask.explainers.learned import Batch, Lesson, Part
 from unmask.explainers.meed import MEED
-from unmask.explainers.watch import Watch
+from unmask.explainers.watch import WEIGHT, Watch
 from unmask.explainers.weighting import FLOOR, MaskNet, Neutral
+from unmask.models import wrap
 from unmask.nets import default
 from unmask.seeds import generator
 from unmask.training import Recipe, evaluate, minimize, soft_cross_entropy
@@ -139,8 +142,9 @@ def test_rows_that_nobody_learns_are_weighed_under_their_own_masks() -> None:
     neutral = neutral_of(Fixed(*log(0.9, 0.1)), Fixed(*log(0.4, 0.6)))
     batch = rows([0, 0, 1, 1])
     part = Part(batch.x, batch.x, batch.p, batch.valid)
-    got = neutral.held_out(part, batch.valid)
+    got, right = neutral.held_out(part, batch.valid)
     torch.testing.assert_close(got, neutral.weight(batch, torch.ones(4, UNITS)))
+    assert right.tolist() == [False, True, True, False]  # by the second, then by the first
 
 
 def test_probabilities_are_not_trusted_below_the_floor() -> None:
@@ -160,7 +164,7 @@ def test_health_is_that_of_the_last_epoch() -> None:
     neutral = neutral_of(Fixed(*log(0.5, 0.5)), Fixed(*log(0.5, 0.5)), steps=2)
     for y in ([1, 1], [0, 0], [0, 1]):
         neutral.weight(rows(y, epoch=0), torch.ones(2, UNITS))
-    want = {"mean": 0.8, "lowest": 0.6, "highest": 1.0, "mask classifier": 0.75}  # of [0, 0] and [0, 1]
+    want = {"mean": 0.8, "lowest": 0.6, "highest": 1.4, "mask classifier": 0.75}  # of [0, 0] and [0, 1]
     assert neutral.health() == pytest.approx(want, abs=1e-4)
 
 
@@ -250,12 +254,16 @@ def test_the_epoch_is_worth_what_weighted_rows_are_worth() -> None:
     kept = learned.selected(explainer, Watch(explainer, lesson, worth).part)
     read = evaluate(explainer.approximator_, lesson.held.x, kept.float())
     first = torch.eye(part_rows)[0]
-    Watch(explainer, lesson, worth, weigh=lambda part, kept: first)()
+    Watch(explainer, lesson, worth, weigh=lambda part, kept: (first, first > 0))()
     plain, weighted = seen
     want = -soft_cross_entropy(read, lesson.held.p)
     assert plain["log-likelihood"] == pytest.approx(float(want.mean()), abs=1e-5)
     assert weighted["log-likelihood"] == pytest.approx(float(want[0]), abs=1e-5)
     assert weighted["fs-m"] == plain["fs-m"]
+    rate = 1 / part_rows
+    told = {f"{WEIGHT}mean": rate, f"{WEIGHT}lowest": 0, f"{WEIGHT}highest": 1, f"{WEIGHT}mask classifier": rate}
+    assert {name: weighted[name] for name in told} == pytest.approx(told)
+    assert not any(name.startswith(WEIGHT) for name in plain)
 
 
 def test_random_masks_teach_the_reader_but_not_the_selector() -> None:
@@ -325,3 +333,21 @@ def test_a_mask_net_pads_what_is_shorter_than_its_width() -> None:
     padded = torch.cat([kept, torch.zeros(4, 2)], 1)
     assert torch.equal(net(torch.randn(4, 9), kept), net(torch.randn(4, 2), padded))
     assert net(torch.zeros(4, 1), padded).shape == (4, 3)
+
+
+def test_a_code_in_the_places_shows_in_the_selections_not_in_the_masks_of_training() -> None:
+    """No voice against a code: the selector spells the answer by which of twenty like columns it keeps.
+
+    In training every mask is mixed with a random one, so that the classifier sees little of it there.
+    """
+    x = torch.randn(1500, 20, generator=generator(3))
+    black_box = wrap(lambda rows: torch.stack([(s := torch.sigmoid(4 * torch.as_tensor(rows).sum(1))), 1 - s], dim=1))
+    data = dataset(x, black_box(x).argmax(1), seed=0)
+    how = Recipe(epochs=20, batch=64, rate=1e-3)
+    explainer = MEED(2, unselected="none", prior=False, cure="weighting", recipe=how)
+    with pytest.warns(UnmaskWarning, match="the weights of the selections have mean 0"):
+        explainer.fit(black_box, data)
+    told, training = explainer.readings_["readings"], explainer.readings_["weights in training"]
+    assert told[f"{WEIGHT}mask classifier"] > training["mask classifier"] + 0.1
+    assert abs(training["mean"] - 1) < 0.1
+    assert any("weights of the selections" in sentence for sentence in explainer.readings_["warnings"])

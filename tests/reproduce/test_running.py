@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import pytest
 from scipy import stats
 
 from unmask.audit import CHECKS
-from unmask.errors import InputError
+from unmask.errors import InputError, UnmaskWarning
 from unmask.explainers.meed import MEED
 from unmask.reproduce import judging, running, tables
 from unmask.reproduce.measuring import Trial
 from unmask.reproduce.running import Request, _summary, run, seeds_apart, seeds_stored, stored, tables_so_far
+from unmask.writing import add_line
 
 CONTRACT = {"table", "dataset", "row", "metric", "paper", "here", "low", "high", "seeds", "better", "note"}
 
@@ -128,6 +130,27 @@ def test_a_later_line_adds_to_an_earlier_one(tmp_path: Path) -> None:
     lines = [{"key": trial.key, "values": {"fs-m": [1, 0, 2]}}, {"key": trial.key, "values": {"reading": [3, 2, 4]}}]
     (tmp_path / "imdb-default.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n")
     assert stored(tmp_path, [trial])[trial.key]["values"] == {"fs-m": [1, 0, 2], "reading": [3, 2, 4]}
+
+
+def test_a_line_that_was_cut_off_is_not_there_and_makes_room(tmp_path: Path) -> None:
+    trial = request_for(tmp_path, rows=("meed",)).trials()[0]
+    path, whole = tmp_path / "imdb-default.jsonl", json.dumps({"key": trial.key, "values": {"fs-m": [1, 0, 2]}})
+    path.write_text(f"{whole}\n{whole[:30]}")
+    with pytest.warns(UnmaskWarning, match="was cut off: what it held is measured again"):
+        assert list(stored(tmp_path, [trial])) == [trial.key]
+    add_line(path, whole)
+    assert path.read_text() == f"{whole}\n{whole}\n"
+    path.write_text(f"{whole[:30]}\n{whole}\n")
+    with pytest.raises(InputError, match=r"line 1 of .* is no result"):
+        stored(tmp_path, [trial])
+
+
+def test_what_only_the_paper_has_is_no_row_of_ours(tmp_path: Path) -> None:
+    """A row that another table measured, with none of the metrics of this one."""
+    request = request_for(tmp_path, paper="meed", table="sanity", rows=("meed",))
+    line = {"key": request.trials()[0].key, "values": {"fs-m": [1, 0, 2]}, "n": 10}
+    (tmp_path / "imdb-default.jsonl").write_text(json.dumps(line) + "\n")
+    assert tables_so_far(request)["rows"] == []
 
 
 def test_nothing_measured_gives_empty_tables(tmp_path: Path) -> None:
@@ -251,6 +274,13 @@ def test_one_panel_reads_all_rows_of_a_table(tmp_path: Path, measured: list[str]
     assert panels[1] == ["random", "meed", "mimic"]
     assert readings(result) == {"meed": 89.0, "mimic": 89.0}
     assert not any("panels" in line["note"] for line in result["rows"])
+
+
+def test_the_share_alone_is_reason_enough_to_ask_judges(
+    tmp_path: Path, measured: list[str], panels: list[list[str]]
+) -> None:
+    run(replace(front(tmp_path, "random", "meed"), metrics=("encoding-share",)))
+    assert panels == [["random", "meed"]]
 
 
 def test_rows_at_hand_are_read_although_they_were_not_asked_for(

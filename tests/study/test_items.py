@@ -72,6 +72,12 @@ def test_colours_and_missing_pixels() -> None:
     assert pixels[0, -1].tolist() == [0, 0, 0, 0]
 
 
+def test_a_fourth_channel_is_opacity_and_no_colour() -> None:
+    x = torch.tensor([[[[1.0]], [[0.0]], [[0.0]], [[1.0]]]])  # opaque red
+    pixels = opened(shown(x, torch.ones(1, 1).bool(), Layout("image", (4, 1, 1), (0,), ("a",)))[0])
+    assert pixels[0, 0].tolist() == [255, 0, 0, 255]
+
+
 @pytest.mark.parametrize(
     ("values", "span"),
     [
@@ -81,6 +87,10 @@ def test_colours_and_missing_pixels() -> None:
         ([-1.5, 2], (-1.5, 2)),
         ([float("nan")], (0, 1)),
         ([-1, -1], (-1, 0)),
+        ([0, 16], (0, 16)),
+        ([0, 2.5], (0, 2.5)),
+        ([0, 130], (0, 255)),
+        ([0, 130.5], (0, 130.5)),
     ],
 )
 def test_one_brightness_for_all(values: list[float], span: tuple[float, float]) -> None:

@@ -38,6 +38,7 @@ class Adversary:
     recipe: Recipe = Recipe(epochs=8, batch=32, rate=1e-3)
     device: str = "auto"
     method: ClassVar[str] = "adversary"
+    aims: ClassVar[bool] = False
     clone = clone
     explain = retraining.explain
 

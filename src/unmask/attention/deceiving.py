@@ -42,6 +42,7 @@ class Deceptive:
     recipe: Recipe = Recipe(epochs=8, batch=32, rate=5e-3)
     device: str = "auto"
     method: ClassVar[str] = "deceptive"
+    aims: ClassVar[bool] = False
     clone = clone
     explain = retraining.explain
 

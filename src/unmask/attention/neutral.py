@@ -68,7 +68,7 @@ class Weighting:
         told = {**neutral.weighed.health(), "mask classifier on validation rows": neutral.leak()}
         own.finish(self, {"weights": told, "warnings": neutral.weighed.warnings()})
         for sentence in neutral.weighed.warnings():
-            progress.say(f"{self.method}: {sentence}")
+            progress.warn(f"{self.method}: {sentence}")
         return self
 
 

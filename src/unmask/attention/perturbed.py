@@ -41,6 +41,7 @@ class AttentionAT:
     recipe: Recipe = Recipe(epochs=3, batch=32, rate=5e-4)
     device: str = "auto"
     method: ClassVar[str] = "attention-at"
+    aims: ClassVar[bool] = False
     clone = clone
     explain = retraining.explain
 

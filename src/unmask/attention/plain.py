@@ -31,6 +31,7 @@ class Attention:
     k: int
     removal: str | None = None
     method: ClassVar[str] = "attention"
+    aims: ClassVar[bool] = False
     clone = clone
     save = saving.save
 

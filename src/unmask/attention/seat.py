@@ -52,6 +52,7 @@ class SEAT:
     recipe: Recipe = Recipe(epochs=3, batch=32, rate=5e-4)
     device: str = "auto"
     method: ClassVar[str] = "seat"
+    aims: ClassVar[bool] = False
     clone = clone
     explain = retraining.explain
 

@@ -42,6 +42,7 @@ class WordAT:
     recipe: Recipe = Recipe(epochs=3, batch=32, rate=5e-4)
     device: str = "auto"
     method: ClassVar[str] = "word-at"
+    aims: ClassVar[bool] = False
     clone = clone
     explain = retraining.explain
 

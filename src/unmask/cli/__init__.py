@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 
 __all__ = ["StoppedError", "main"]
 
@@ -19,6 +20,7 @@ def main() -> None:
     """Run the command line: a user's mistake is one line and exit code 2, Ctrl-C is exit code 130."""
     from unmask.errors import UnmaskError
 
+    warnings.formatwarning = lambda message, *place, **source: _as_line(message)
     try:
         from unmask.cli.app import app
 
@@ -36,6 +38,11 @@ def main() -> None:
     if code == INTERRUPTED:
         _leave("stopped before the work was done", INTERRUPTED)
     sys.exit(code)
+
+
+def _as_line(message: Warning | str) -> str:
+    """A warning as one line: where in the library it was made helps nobody."""
+    return f"warning: {' '.join(str(message).split())}\n"
 
 
 def _as_options(text: str) -> str:

@@ -44,6 +44,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the method, such as cure=pretraining, feedback=true, device=cuda or recipe.epochs=5; may be "
+        "repeated.",
+    ),
+]
 
 
 def _print_version(wanted: bool) -> None:
@@ -95,6 +104,7 @@ def demo(
     epilog=examples(
         "unmask fit --model reference --data tumours --k 4 --out selector",
         "unmask fit --model my:forest --data loans.csv --label paid --k 3 --out loans",
+        "unmask fit --model reference --data reviews --k 3 --method l2x --set cure=pretraining --out selector",
     )
 )
 def fit(
@@ -112,6 +122,7 @@ def fit(
     parts: PartsOption = None,
     removal: RemovalOption = None,
     seed: SeedOption = 0,
+    settings: SetOption = None,
 ) -> None:
     """Fit an explainer to a model and save it.
 
@@ -119,10 +130,10 @@ def fit(
     for 'unmask explain' and 'unmask audit'; the model is not saved in it.
     """
     from unmask.cli.sources import Source
-    from unmask.cli.steps import fit_step
+    from unmask.cli.steps import FitRequest, fit_step
 
     source = Source(model, data, label, text, kind, outputs, takes, seed, tuple(drop or ()), parts)
-    fit_step(source, method, k, removal, out)
+    fit_step(source, FitRequest(method, k, removal, tuple(settings or ())), out)
 
 
 @app.command(
@@ -143,7 +154,7 @@ def explain(
     drop: DropOption = None,
     parts: PartsOption = None,
     split: SplitOption = "test",
-    show: Annotated[int, typer.Option(metavar="N", help="How many rows to draw.")] = 3,
+    show: Annotated[int, typer.Option(metavar="N", help="How many rows to draw.", min=0)] = 3,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all rows as JSON.")] = None,
     seed: SeedOption = 0,
 ) -> None:

@@ -70,6 +70,12 @@ def data(
     data_step(action, name, json)
 
 
+def _size(quick: bool, scale: str) -> str:
+    if quick and scale != "default":
+        raise InputError(f"--quick and --scale {scale} contradict each other: leave one out")
+    return "quick" if quick else scale
+
+
 @more.command(
     epilog=examples(
         "unmask reproduce list",
@@ -116,7 +122,7 @@ def reproduce(
     from unmask.cli.tables import show_rows
     from unmask.reproduce.running import Request
 
-    size = "quick" if quick else scale
+    size = _size(quick, scale)
     if paper == "list":
         show_rows(paper_rows(), as_json=False)
     elif paper == "render":

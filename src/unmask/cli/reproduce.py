@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from unmask import progress
-from unmask.errors import UnmaskError
+from unmask.cli.steps import check_place
+from unmask.errors import InputError, UnmaskError
 from unmask.reproduce import PAPERS, tables_of
 from unmask.reproduce.figures import FIGURES, drawn, narrowed
 from unmask.reproduce.rendering import as_markdown, claim_of, grid
@@ -38,6 +39,8 @@ def reproduce_step(request: Request, out: Path | None, figure: str | None = None
     if figure is not None:
         _draw(request, figure, folder)
         return
+    if out is not None:
+        check_place(out.parent)
     result = run(request)
     if out is not None:
         write_text(out, json.dumps(result, indent=1) + "\n")
@@ -52,6 +55,8 @@ def render_step(folder: Path, out: Path, scale: str) -> None:
     seeds = seeds_stored(folder, scale)
     asked = {paper: Request(paper, scale=scale, seeds=seeds, folder=folder) for paper in PAPERS}
     found = {paper: result for paper, request in asked.items() if (result := tables_so_far(request))["rows"]}
+    if not found:
+        raise InputError(f"{folder} has no results of the {scale} scale: run unmask reproduce PAPER first")
     pictures: dict[str, str] = {}
     for paper, figure in FIGURES:
         if found.get(paper):

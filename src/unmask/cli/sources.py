@@ -52,6 +52,8 @@ def check_source(source: Source) -> None:
         given = getattr(source, option)
         if given is not None and given not in names:
             raise unknown(f"--{option}", given, names)
+    if source.label is not None and source.label in (source.text, *source.drop):
+        raise InputError(f"the label {source.label!r} is also given as --text or --drop; name another column there")
     if source.model != "reference":
         _check_model(source.model)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from unmask.writing import write_text
 
 __all__ = [
     "AuditRequest",
+    "FitRequest",
     "audit_step",
     "audited",
     "check_new_folder",
@@ -37,11 +39,22 @@ __all__ = [
     "explain_step",
     "finish",
     "fit_step",
+    "settings_of",
     "tell",
     "user_task",
 ]
 
 MEMO = ".unmask-audit"  # finished checks of an audit that is not complete
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """What to fit and how; `settings` are those of the method as they were typed."""
+
+    method: str
+    k: int
+    removal: str | None
+    settings: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -69,12 +82,15 @@ def tell(text: str) -> None:
     console().print(text, soft_wrap=True)
 
 
-def fit_step(source: Source, method: str, k: int, removal: str | None, out: Path) -> None:
+def fit_step(source: Source, request: FitRequest, out: Path) -> None:
     """Fit and save."""
+    method, k, removal, settings = request.method, request.k, request.removal, settings_of(request.settings)
     _check_names([] if method == "auto" else [method], removal)
+    if method != "auto":
+        api.explainer(method, k, removal=removal, settings=settings)  # a wrong setting is refused now
     check_new_folder(out)
     task = user_task(source, k)
-    explainer = api.fit(task.model, task.data, k, method=method, removal=removal, seed=task.seed)
+    explainer = api.fit(task.model, task.data, k, method=method, removal=removal, seed=task.seed, settings=settings)
     try:
         explainer.save(out)
     except UnmaskError:
@@ -84,6 +100,22 @@ def fit_step(source: Source, method: str, k: int, removal: str | None, out: Path
     if method == "auto":
         show_rows(compared_rows(explainer.comparison_), as_json=False)
     tell(f"{explainer.method} is fitted to {task.model.name} on {task.data.name} and saved in {out}")
+
+
+def settings_of(given: Sequence[str]) -> dict[str, Any]:
+    """NAME=VALUE as settings: numbers, true, false and null as in JSON, all else text; a dot leads into the recipe."""
+    found: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        outer, dot, inner = name.partition(".")
+        if not (equals and outer) or (dot and (outer != "recipe" or not inner)):
+            raise InputError(f"--set takes NAME=VALUE, such as tau=0.1 or recipe.epochs=5, got {text!r}")
+        place = found.setdefault("recipe", {}) if dot else found
+        try:
+            place[inner or outer] = json.loads(value)
+        except ValueError:
+            place[inner or outer] = value
+    return found
 
 
 def explain_step(source: Source, folder: Path, split: str, show: int, out: Path | None) -> None:
@@ -104,6 +136,10 @@ def explain_step(source: Source, folder: Path, split: str, show: int, out: Path 
 
 def audit_step(source: Source, request: AuditRequest, out: Path) -> None:
     """Gather what is to be audited, audit it, print and write the report."""
+    if "auto" in request.methods:
+        raise InputError(
+            "auto chooses a method and is fitted first: unmask fit --method auto --out FOLDER, then --explainer FOLDER"
+        )
     _check_names(request.methods, request.removal, request.split)
     _check_request(request)
     chosen(request.checks)

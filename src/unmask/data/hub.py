@@ -106,5 +106,6 @@ def _open(identity: str) -> Any:
         return datasets.load_dataset(base, config or None)
     except Exception as fault:  # the package raises many kinds: no network, no such set, no access
         raise InputError(
-            f"{base} could not be fetched from the hub ({fault}); check the name and the network"
+            f"{base} could not be fetched from the hub ({fault}); check the name and the network, or take a file, or a "
+            "data set of `unmask data`"
         ) from fault

@@ -76,6 +76,7 @@ def images(x: Any) -> Tensor:
 
 def words(x: Any) -> list[list[str]]:
     """Strings are tokenised; lists of words are taken as they are."""
+    _refuse_frame(x, "words")
     made = [_words(row, place) for place, row in enumerate(x)]
     for place, row in enumerate(made):
         _refuse_empty(row, place)
@@ -84,6 +85,7 @@ def words(x: Any) -> list[list[str]]:
 
 def sentences(x: Any) -> list[list[list[str]]]:
     """Each row a list of sentences, each of them a string (tokenised) or a list of words."""
+    _refuse_frame(x, "sentences")
     made = []
     for place, row in enumerate(x):
         if isinstance(row, str):
@@ -120,3 +122,10 @@ def _refuse_empty(row: list[Any], place: int) -> None:
 def check_kind(kind: str) -> None:
     if kind not in get_args(Kind):
         raise unknown("kind", str(kind), get_args(Kind))
+
+
+def _refuse_frame(x: Any, kind: str) -> None:
+    if hasattr(x, "columns"):
+        raise InputError(
+            f"rows of {kind} come from one column, got a table with {len(x.columns)}: name it (--text COLUMN)"
+        )

@@ -6,6 +6,7 @@ What is explained is the log-probability of the target class. For texts the grad
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +16,7 @@ from unmask.masking.removals import PAD, Cut
 from unmask.task import Task
 from unmask.types import Inputs
 
-__all__ = ["ROWS", "baselines", "batches", "layer_of", "swept", "to_units"]
+__all__ = ["ROWS", "baselines", "batches", "differentiable", "layer_of", "swept", "to_units"]
 
 ROWS = 2048  # rows (or steps of a path) in one backward pass, at most
 VALUES = 200_000  # values (pixels, words) in one backward pass, at most
@@ -25,15 +26,30 @@ def layer_of(task: Task) -> nn.Module | None:
     """The embedding whose vectors stand for words; None where the input itself is differentiable."""
     module = task.ready().module
     if module is None:
-        raise InputError(
-            f"{task.ready().name} gives no gradients: use a method that only calls the model, such as occlusion"
-        )
+        raise _flat(task)
     if not task.reader.layout.is_text:
         return None
     found = next((m for m in module.modules() if isinstance(m, nn.Embedding)), None)
     if found is None:
         raise InputError(f"{type(module).__name__} has no nn.Embedding to take gradients at; use occlusion")
     return found
+
+
+@contextmanager
+def differentiable(task: Task) -> Iterator[None]:
+    """Says so where a module answers without a trace for gradients: scripted, quantised, or under `no_grad`."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "require grad" not in str(error) and "not have been used in the graph" not in str(error):
+            raise
+        raise _flat(task) from error
+
+
+def _flat(task: Task) -> InputError:
+    return InputError(
+        f"{task.ready().name} gives no gradients: use a method that only calls the model, such as occlusion"
+    )
 
 
 def batches(task: Task, x: Inputs, target: Tensor, size: int) -> Iterator[tuple[Inputs, Tensor, Tensor]]:
@@ -68,11 +84,12 @@ def swept(
 ) -> Tensor:
     """(n, d) sums over units of `attribute(prepared, target, layer)`, batch by batch; a missing value gets nothing."""
     layer = layer_of(task)
-    found = (
-        to_units(task, attribute(prepared, goal, layer).nan_to_num(), prepared, d)
-        for _, prepared, goal in batches(task, x, target, ROWS)
-    )
-    return torch.cat(list(found))
+    with differentiable(task):
+        found = [
+            to_units(task, attribute(prepared, goal, layer).nan_to_num(), prepared, d)
+            for _, prepared, goal in batches(task, x, target, ROWS)
+        ]
+    return torch.cat(found)
 
 
 def baselines(task: Task, rows: Inputs) -> Iterator[Tensor]:

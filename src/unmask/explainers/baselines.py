@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -24,6 +24,7 @@ class Control:
     control: str = "random"
     removal: str | None = None
     seed: int = 0
+    aims: ClassVar[bool] = False
     clone = clone
     save = saving.save
 

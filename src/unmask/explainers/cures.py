@@ -56,11 +56,7 @@ def train(
     explainer.history_ = minimize(game, lesson.train.rows, recipe, score=watch, title=explainer.method)
     explainer.task_, explainer.curve_ = lesson.task, watch.curve
     found = watch.finish()
-    if neutral is None:
-        return found
-    for sentence in neutral.warnings():
-        watch.voice(f"{explainer.method}: {sentence}")
-    return {**found, "weights": neutral.health(), "warnings": [*found["warnings"], *neutral.warnings()]}
+    return found if neutral is None else {**found, "weights in training": neutral.health()}
 
 
 def players(explainer: Any, neutral: Neutral | None, steps: int, together: bool) -> Players:

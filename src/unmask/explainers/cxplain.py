@@ -47,6 +47,7 @@ class CXPlain:
     recipe: Recipe = Recipe(epochs=100, batch=64, rate=1e-3, patience=12)
     device: str = "auto"
     method: ClassVar[str] = "cxplain"
+    aims: ClassVar[bool] = False
     clone = clone
     save = saving.save
 

@@ -124,6 +124,9 @@ class FastSHAP:
 
     def _scores(self, x: Inputs, valid: Tensor, target: Tensor) -> Tensor:
         prepared = self.task_.reader.prepare(x)
+        raw = evaluate(self.phi_, prepared)
+        if not self.efficiency:
+            return (raw * valid[..., None])[torch.arange(len(raw)), :, target]
         none, full = ends(self._value(self.task_, x, prepared), valid)
-        phi = self._phi(evaluate(self.phi_, prepared), full - none, valid)
+        phi = efficient(raw, full - none, valid)
         return phi[torch.arange(len(phi)), :, target]

@@ -13,7 +13,7 @@ from torch import Tensor
 from unmask import saving
 from unmask.errors import InputError
 from unmask.explainers import attribution
-from unmask.explainers.attribution import baselines, batches, layer_of, to_units
+from unmask.explainers.attribution import baselines, batches, differentiable, layer_of, to_units
 from unmask.task import begin, clone, explained
 from unmask.types import Dataset, Explanation, Inputs
 
@@ -30,7 +30,7 @@ class IntegratedGradients:
     k: int
     steps: int = 32
     removal: str | None = None
-    readings_: dict[str, float] = field(default_factory=dict, init=False, repr=False)
+    readings_: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     method: ClassVar[str] = "integrated-gradients"
     clone = clone
     save = saving.save
@@ -50,10 +50,11 @@ class IntegratedGradients:
     def _scores(self, x: Inputs, valid: Tensor, target: Tensor) -> Tensor:
         task, parts, gaps = self.task_, [], []
         for rows, prepared, goal in batches(task, x, target, max(1, attribution.ROWS // self.steps)):
-            found, gap = zip(*(self._path(prepared, base, goal) for base in baselines(task, rows)), strict=True)
+            with differentiable(task):
+                found, gap = zip(*(self._path(prepared, base, goal) for base in baselines(task, rows)), strict=True)
             parts.append(to_units(task, torch.stack(found).mean(0), prepared, valid.shape[1]))
             gaps.append(torch.stack(gap).abs().mean(0))
-        self.readings_ = {"completeness_gap": float(torch.cat(gaps).mean())}
+        self.readings_ = {**self.readings_, "completeness_gap": float(torch.cat(gaps).mean())}
         return torch.cat(parts)
 
     def _path(self, prepared: Tensor, base: Tensor, goal: Tensor) -> tuple[Tensor, Tensor]:

@@ -6,6 +6,7 @@ settings. Fitted, it has `selector_`, a network that scores units, and `approxim
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -91,8 +92,8 @@ def check(explainer: Any) -> None:
     """Refuse settings that no learned selector has; not every one has all of them."""
     if getattr(explainer, "draw", "k-hot") not in DRAWS:
         raise InputError(f"draw must be one of {', '.join(DRAWS)}, got {explainer.draw!r}")
-    if not getattr(explainer, "tau", 1.0) > 0:
-        raise InputError(f"tau must be above 0, got {explainer.tau}")
+    if not 0 < getattr(explainer, "tau", 1.0) < math.inf:
+        raise InputError(f"tau must be above 0 and finite, got {explainer.tau}")
     if getattr(explainer, "activation", "relu") not in nets.ACTIVATIONS:
         raise InputError(f"activation must be one of {', '.join(nets.ACTIVATIONS)}, got {explainer.activation!r}")
     if explainer.cure not in (None, *CURES):

@@ -80,7 +80,7 @@ class REALX:
         watch = Watch(self, lesson, lambda found: found["log-likelihood"])
         game = {"selector": (self.selector_, self._loss)}
         self.history_ = minimize(game, lesson.train.rows, self.recipe, score=watch, title=self.method)
-        self.task_, self.readings_ = lesson.task, watch.finish()
+        self.task_, self.curve_, self.readings_ = lesson.task, watch.curve, watch.finish()
         return self
 
     def _law(self) -> Draw:

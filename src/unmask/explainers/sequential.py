@@ -7,14 +7,14 @@ Information for Dynamic Feature Selection", Covert et al. 2023.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from unmask import devices, nets, saving, seeds
-from unmask.judge import Rows, judge_net, mixed_sizes, train_judge
+from unmask.judge import RECIPE, Rows, judge_net, mixed_sizes, train_judge
 from unmask.masking import relax, subsets
 from unmask.task import Task, begin, clone, explained
 from unmask.training import Recipe, evaluate, minimize, soft_cross_entropy
@@ -35,6 +35,7 @@ class Sequential:
     recipe: Recipe = Recipe(epochs=10, batch=128, rate=1e-3)
     device: str = "auto"
     method: ClassVar[str] = "sequential"
+    aims: ClassVar[bool] = False
     clone = clone
     save = saving.save
 
@@ -47,8 +48,9 @@ class Sequential:
         task = begin(model, data, self.k, self.removal)
         self.build(task)
         rows, held_out = (self._rows(task, split.x) for split in (data.train, data.validation))
-        net = judge_net(task.reader, len(task.classes), seeds.derive(self.recipe.seed, "sequential judge"))
-        judge = train_judge(net.to(devices.pick(self.device)), rows, held_out, mixed_sizes(self.k)).net
+        seed = seeds.derive(self.recipe.seed, "sequential judge")
+        net, how = judge_net(task.reader, len(task.classes), seed), replace(RECIPE, seed=seed)
+        judge = train_judge(net.to(devices.pick(self.device)), rows, held_out, mixed_sizes(self.k), how).net
 
         def score() -> float:
             shown = self._ask(held_out.x, held_out.valid)[0].float()

@@ -15,6 +15,7 @@ from unmask.masking.subsets import counts
 from unmask.models import shown
 from unmask.training import evaluate, soft_cross_entropy
 from unmask.types import rows_of
+from unmask.weighting import unsound, weighed
 
 __all__ = ["Watch", "warnings_of"]
 
@@ -23,6 +24,7 @@ GAP = 0.10  # approximator ahead of the model by this much: what it reads is not
 SAME = 0.95  # of the rows keep the same units
 FLAT, THIN = 0.5, 0.3  # highest value of a draw, and its sum over k, below which it is degenerate
 W = "weighted "  # begins the names of readings of weighted rows
+WEIGHT = "weights: "  # begins the names of readings of the weights themselves
 PATIENT = 2  # epochs before anything is said: a fresh selector keeps the same units everywhere
 
 
@@ -38,8 +40,8 @@ def warnings_of(readings: Mapping[str, float]) -> list[str]:
     if readings["same units"] > SAME:
         said.append(f"the same units are kept in {readings['same units']:.0%} of the rows: the row hardly matters")
     elif readings["same places"] > SAME:
-        places = f"{readings['same places']:.0%} of what is kept stands in the same few places"
-        said.append(f"{places}: positions have collapsed")
+        where = f"{readings['same places']:.0%} of what is kept stands in the same few places"
+        said.append(f"{where}: positions have collapsed")
     if readings["whole rows"] > 0.5:
         said.append(f"{readings['whole rows']:.0%} of the rows have no more than k units: there is nothing to select")
     elif readings.get("draw peak", 1.0) < FLAT:
@@ -50,24 +52,23 @@ def warnings_of(readings: Mapping[str, float]) -> list[str]:
             "training, and never when rows are explained; draw='k-hot' stays between 0 and 1"
         )
     elif readings.get("draw sum", 1.0) < THIN:
-        said.append(
-            f"the relaxed draw shows {readings['draw sum']:.0%} of k units, the others coincide: raise tau or lower k"
-        )
-    return said
+        said.append(f"the draw shows {readings['draw sum']:.0%} of k units, the others coincide: raise tau or lower k")
+    return said + unsound(readings.get(f"{WEIGHT}mean", 1.0), " of the selections")
 
 
 @dataclass
 class Watch:
     """Called after each epoch as the score of `minimize`; `worth(readings)` is what the epoch is chosen by.
 
-    Where rows are weighted, by `weigh(rows, kept)`, the approximator is worth what it reads of weighted rows.
+    Where rows are weighted, the approximator is worth what it reads of weighted rows. `weigh(rows, kept)` gives weights
+    under the masks that rows are explained with, and whether the mask classifier is right: what selections give away.
     """
 
     explainer: Any
     lesson: Lesson
     worth: Callable[[Mapping[str, float]], float]
-    voice: Callable[[str], None] = progress.say
-    weigh: Callable[[Part, Tensor], Tensor] | None = None
+    voice: Callable[[str], None] = progress.warn
+    weigh: Callable[[Part, Tensor], tuple[Tensor, Tensor]] | None = None
     curve: list[dict[str, float]] = field(default_factory=list)  # the readings of each epoch
     said: set[str] = field(default_factory=set)
 
@@ -81,9 +82,9 @@ class Watch:
         self.curve.append(found)
         if len(self.curve) >= PATIENT:
             self._say(found)
-        weighted = {name.removeprefix(W): value for name, value in found.items() if name.startswith(W)}
+        own = {name.removeprefix(W): value for name, value in found.items() if name.startswith(W)}
         words = f"model {found['fs-m']:.0%} from what is kept, {found['fu-m']:.0%} from the rest"
-        return self.worth({**found, **weighted}), words
+        return self.worth({**found, **own}), words
 
     def finish(self) -> dict[str, Any]:
         """The readings of what was kept, with the warnings that still hold; they become part of `origin`."""
@@ -108,7 +109,10 @@ class Watch:
         sides = {"fs-m": kept, "fu-m": part.valid & ~kept}
         model = {name: shown(task.ready(), task.removal, part.raw, mask).argmax(1) for name, mask in sides.items()}
         told = {"approximator": (read.argmax(1) == target).float(), "log-likelihood": -soft_cross_entropy(read, part.p)}
-        by = {"": torch.ones(len(kept)), **({} if self.weigh is None else {W: self.weigh(part, kept)})}
+        by = {"": torch.ones(len(kept))}
+        if self.weigh is not None:
+            by[W], right = self.weigh(part, kept)
+            found |= {f"{WEIGHT}{name}": value for name, value in weighed(by[W], right).items()}
         return {
             **{f"{way}{name}": float((w * v).sum() / w.sum()) for way, w in by.items() for name, v in told.items()},
             **{name: _rate(answer == target) for name, answer in model.items()},
@@ -125,10 +129,8 @@ class Watch:
         x, p, valid = (t[:128].to(rng.device) for t in (self.part.x, self.part.p, self.part.valid))
         with torch.no_grad():
             v = drawn(self.explainer, Batch(x, p, valid, rng))
-        return {
-            "draw peak": float(v.amax(1).mean()),
-            "draw sum": float((v.sum(1) / counts(valid, self.explainer.k)).mean()),
-        }
+        peak, total = v.amax(1).mean(), (v.sum(1) / counts(valid, self.explainer.k)).mean()
+        return {"draw peak": float(peak), "draw sum": float(total)}
 
 
 def _rate(right: Tensor) -> float:
@@ -137,8 +139,7 @@ def _rate(right: Tensor) -> float:
 
 def _variety(kept: Tensor, valid: Tensor, k: int) -> dict[str, float]:
     """Share of rows with the commonest mask, share of kept units in the k commonest places, rows without a choice."""
-    free = valid.sum(1) > k
-    if not bool(free.any()):
+    if not bool((free := valid.sum(1) > k).any()):
         return {"same units": 0.0, "same places": 0.0, "whole rows": 1.0}
     _, times = kept[free].unique(dim=0, return_counts=True)
     uses = kept[free].sum(0)

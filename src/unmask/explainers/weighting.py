@@ -84,12 +84,15 @@ class Neutral:
             self.weighed.note(w, told.argmax(1) == y)
         return w
 
-    def held_out(self, part: Part, kept: Tensor) -> Tensor:
-        """(n,) weights of rows that neither classifier learns, under the masks they are explained with."""
+    def held_out(self, part: Part, kept: Tensor) -> tuple[Tensor, Tensor]:
+        """(n,) weights of rows that neither classifier learns, under the masks they are explained with, and whether
+        the classifier's guess was the answer.
+        """
         device = next(self.net.parameters()).device
         x, v, y = part.x.to(device), kept.float().to(device), part.p.argmax(1).to(device)
         pieces = zip(*(t.split(512) for t in (x, v, y, torch.arange(len(x), device=device))), strict=True)
-        return torch.cat([self._weighed(*piece)[0] for piece in pieces]).cpu()
+        w, told = (torch.cat(parts) for parts in zip(*(self._weighed(*piece) for piece in pieces), strict=True))
+        return w.cpu(), (told.argmax(1) == y).cpu()
 
     def _weighed(self, x: Tensor, v: Tensor, y: Tensor, index: Tensor) -> tuple[Tensor, Tensor]:
         with torch.no_grad():
@@ -99,9 +102,5 @@ class Neutral:
         return weights(fair, told, y), told
 
     def health(self) -> dict[str, float]:
-        """Weights of the last epoch: their mean should be 1, the classifier's accuracy is what the mask tells."""
+        """Weights of the last epoch of training, under mixed masks: their mean should be 1."""
         return self.weighed.health()
-
-    def warnings(self) -> list[str]:
-        """What is wrong with the weights, in sentences."""
-        return self.weighed.warnings()

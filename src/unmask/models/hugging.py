@@ -186,7 +186,7 @@ class Pieces:
     def _notice(self, made: Any) -> None:
         if not self.said["texts cut"] and any(part.overflowing for part in made.encodings):
             self.said["texts cut"] = True
-            progress.say(f"some texts are longer than the {self.longest} pieces the model reads: the rest is cut off")
+            progress.warn(f"some texts are longer than the {self.longest} pieces the model reads: the rest is cut off")
 
     def gather(self, values: Tensor, packed: Tensor, d: int) -> Tensor:
         """Values of pieces (n, pieces), summed to (n, d) over words; what special tokens have belongs to nobody."""

@@ -125,7 +125,9 @@ def _preparer(takes: Takes | None, tokenizer: Any) -> Callable[[Inputs], Tensor]
 
 def _scikit(model: Any, takes: Takes | None, tokenizer: Any, removal: str | None) -> Wrapped:
     if not hasattr(model, "classes_"):
-        raise InputError(f"{type(model).__name__} is not fitted: call its fit before wrap")
+        raise InputError(
+            f"{type(model).__name__} has no classes_: call its fit before wrap, or wrap a function instead"
+        )
     takes = takes or _scikit_takes(model)
     return Wrapped(
         name=type(model).__name__,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unmask.errors import unknown
+from unmask.errors import InputError, unknown
 from unmask.reproduce import landscape, pictures
 from unmask.reproduce.running import Request, seeds_apart, tables_so_far, warm_start
 
@@ -89,6 +89,8 @@ FIGURES: dict[tuple[str, str], Callable[[Request], dict[str, str]]] = {
 def drawn(request: Request, figure: str) -> dict[str, str]:
     """Files and pictures of one figure; none where nothing was measured for it yet."""
     known = [number for paper, number in FIGURES if paper == request.paper]
+    if not known:
+        raise InputError(f"{request.paper} has no figure here; leave --figure out")
     if figure not in known:
         raise unknown(f"figure of {request.paper}", figure, known)
     return FIGURES[request.paper, figure](request)

@@ -12,6 +12,7 @@ from unmask.reproduce.tables import CONTROLS, Scale, Table
 __all__ = ["Group", "is_read", "mixed", "read", "unread", "with_readings"]
 
 Done = Mapping[str, Mapping[str, Any]]  # key -> what was measured
+READ = {"reading", "encoding-share"}
 Group = tuple[Table, int]  # a table and a seed: what one panel reads
 
 
@@ -22,7 +23,7 @@ def is_read(trial: Trial, done: Done) -> bool:
 
 def unread(trials: Iterable[Trial], done: Done) -> set[Group]:
     """Tables, with their seeds, that have a reading and a row that was not read yet."""
-    asked = (t for t in trials if "reading" in t.table.metrics)
+    asked = (t for t in trials if READ & set(t.table.metrics))
     return {(t.table, t.seed) for t in asked if not is_read(t, done)}
 
 

@@ -56,7 +56,13 @@ class Request:
             names = sorted({t.name for t in every})
             if self.table is not None and self.table not in names:
                 raise InputError(f"{self.paper} has no table {self.table!r} here; there are: {', '.join(names)}")
-            raise unknown("data set", str(self.dataset), {t.dataset for t in every})
+            sets = {t.dataset for t in every}
+            if self.table is not None and self.dataset in sets:
+                own = sorted({t.dataset for t in every if t.name == self.table})
+                raise InputError(
+                    f"table {self.table} of {self.paper} is not on {self.dataset}; it is on: {', '.join(own)}"
+                )
+            raise unknown("data set", str(self.dataset), sets)
         return [self._narrowed(t, found) for t in found]
 
     def _narrowed(self, table: Table, among: list[Table]) -> Table:

@@ -18,7 +18,7 @@ from scipy import stats
 
 from unmask import progress
 from unmask.audit import CHECKS
-from unmask.errors import UnmaskError
+from unmask.errors import InputError, UnmaskError
 from unmask.reproduce import PAPERS
 from unmask.reproduce.attending import attended
 from unmask.reproduce.criticizing import criticized
@@ -92,11 +92,7 @@ def seeds_apart(request: Request) -> dict[str, dict[str, list[list[float]]]]:
 
 def seeds_stored(folder: Path, scale: str) -> int:
     """How many seeds there are results of: the highest that any row was measured with, and those before it."""
-    found = [
-        _seed_of(json.loads(line))
-        for path in folder.glob(f"*-{scale}.jsonl")
-        for line in path.read_text("utf-8").splitlines()
-    ]
+    found = [_seed_of(result) for path in folder.glob(f"*-{scale}.jsonl") for result in _results(path)]
     return 1 + max(found, default=0)
 
 
@@ -104,12 +100,23 @@ def stored(folder: Path, trials: Iterable[Trial]) -> dict[str, dict[str, Any]]:
     """key -> result of all that was measured before; a later line adds to or replaces an earlier one."""
     found: dict[str, dict[str, Any]] = {}
     for path in sorted({_file(folder, t.table, t.scale) for t in trials}):
-        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
-            result = json.loads(line)
+        for result in _results(path) if path.exists() else ():
             before = found.get(result["key"], {})
             both = {part: {**before.get(part, {}), **result.get(part, {})} for part in ("values", "read")}
             found[result["key"]] = {**before, **result, **both}
     return found
+
+
+def _results(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a file of results; a last line that was cut off counts as not measured."""
+    lines = path.read_text("utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        try:
+            yield json.loads(line)
+        except ValueError as error:
+            if number < len(lines):
+                raise InputError(f"line {number} of {path} is no result ({error}); take it out") from error
+            progress.warn(f"the last line of {path} was cut off: what it held is measured again")
 
 
 def _file(folder: Path, table: Table, scale: Scale) -> Path:
@@ -244,7 +251,7 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
                 **_claimed(table, bars.get(metric), low, high),
             }
         )
-    return lines
+    return lines if any(line["here"] is not None for line in lines) else []
 
 
 def _claimed(table: Table, bar: Bar | None, low: float | None, high: float | None) -> dict[str, Any]:

@@ -55,11 +55,15 @@ def shown(
 
 
 def brightness(x: Tensor) -> tuple[float, float]:
-    """The darkest and brightest value of a set of pictures, the same for all: 0..1, 0..255, or what occurs."""
+    """The darkest and brightest value of a set of pictures, the same for all: 0..1, 0..255, or what occurs.
+
+    Whole numbers are taken for bytes where the brightest is in the upper half of their range: dark pictures stay dark.
+    """
     seen = x[x.isfinite()]
     low, high = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
     if low >= 0:
-        low, high = 0.0, 1.0 if high <= 1 else 255.0 if high <= 255 else high
+        bytes_ = 128 <= high <= 255 and bool((seen == seen.round()).all())
+        low, high = 0.0, 255.0 if bytes_ else max(1.0, high)
     return low, high if high > low else low + 1
 
 
@@ -112,7 +116,7 @@ def _value(value: Any) -> str:
 def _png(row: Tensor, visible: Tensor, span: tuple[float, float]) -> bytes:
     """A picture whose hidden (and missing) pixels are transparent, and black beneath."""
     low, high = span
-    colours = row if len(row) == 3 else row.mean(0, keepdim=True).expand(3, -1, -1)
+    colours = row[:3] if len(row) in (3, 4) else row.mean(0, keepdim=True).expand(3, -1, -1)  # a fourth is opacity
     known = visible & row.isfinite().all(0)
     values = ((colours - low) / (high - low)).clamp(0, 1).mul(255).round().nan_to_num().masked_fill(~known, 0)
     stacked = torch.cat([values, 255.0 * known[None]]).byte().permute(1, 2, 0)

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, nullcontext
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import version
 from itertools import product
@@ -19,8 +19,9 @@ from unmask import api
 from unmask.audit import chosen
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
+from unmask.auto import SET_AUTO
 from unmask.cli.sources import Source, check_source, data_of, task_of
-from unmask.errors import InputError, unknown
+from unmask.errors import InputError
 from unmask.loading import load as load_explainer
 from unmask.methods import MODELS, make
 from unmask.models import Wrapped, bind
@@ -109,23 +110,12 @@ def _groups(plan: Plan, cell: Cell) -> Iterator[Cell]:
 
 
 def made(cell: Cell) -> Any:
-    """The unfitted explainer, `recipe` laid over the method's own; None for auto, which chooses one."""
+    """The unfitted explainer; None for auto, which chooses one."""
     if cell.method == "auto":
         if cell.settings:
-            raise InputError("auto takes no settings: it chooses a method; name one to set it")
+            raise InputError(SET_AUTO)
         return None
-    explainer = make(cell.method, cell.k, cell.removal)
-    settings, known = dict(cell.settings), {f.name for f in fields(explainer) if f.init} - {"k", "removal"}
-    for name in settings:
-        if name not in known:
-            raise unknown(f"setting of {cell.method}", name, known)
-    if isinstance(recipe := settings.get("recipe"), Mapping):
-        own = {f.name for f in fields(explainer.recipe)} - {"seed"}
-        for name in recipe:
-            if name not in own:
-                raise unknown(f"setting in the recipe of {cell.method}", name, own)
-        settings["recipe"] = replace(explainer.recipe, **recipe)
-    return seeded(replace(explainer, **settings), cell.source.seed)
+    return seeded(make(cell.method, cell.k, cell.removal, cell.settings), cell.source.seed)
 
 
 def measure(cell: Cell, place: Place) -> dict[str, Any]:
