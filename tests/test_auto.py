@@ -123,7 +123,7 @@ def test_whoever_gets_a_rejected_one_is_told_so(monkeypatch: pytest.MonkeyPatch)
     assert best.explain(task("table").test.x).origin["auto"] == best.comparison_.why
 
 
-def test_a_module_without_gradients_is_no_candidate_for_them() -> None:
+def test_a_module_without_gradients_is_no_candidate_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a torch module, but answers without a trace: only trying tells."""
     data, said = task("table"), []
 
@@ -134,6 +134,7 @@ def test_a_module_without_gradients_is_no_candidate_for_them() -> None:
 
     with seeds.seeded(0):
         sealed = wrap(Sealed(data.layout.shape[0], 3), outputs="logits")
+    monkeypatch.setattr(auto, "run", lambda *_: findings(occlusion=("trust", 0.9, 0.1, 0.5)))
     best = choose(sealed, data, 2, candidates=("integrated-gradients", "gradient", "occlusion"), say=said.append)
     assert best.method == "occlusion"
     for name in ("integrated-gradients", "gradient"):

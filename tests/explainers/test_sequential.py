@@ -128,12 +128,14 @@ def test_its_judge_has_a_seed_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_asks_for_what_decides(seed: int) -> None:
-    """x0 always, the rest of the three questions among x1, x2 and x3, never noise."""
+    """x0 always, the rest of the three questions among x1, x2 and x3, never noise.
+
+    After x0 and x2, to ask for x1 or for x3 tells equally much: which of them it is, is left open.
+    """
     x, y = branching(3000, 1)
     data = dataset(x, y.tolist(), kind="table")
     explainer = Sequential(3, recipe=Recipe(epochs=8, batch=128, rate=3e-3, seed=seed)).fit(truth, data)
     e = explainer.explain(data.test.x)
     share = e.kept.float().mean(0)
-    assert float(share[:4].min()) > float(share[4:].max())
     assert float(share[0]) > 0.95
     assert float(share[4:].sum()) < 0.1
