@@ -165,7 +165,7 @@ def test_the_readings_of_the_kept_epoch_are_returned() -> None:
 # --- every cure on every kind -----------------------------------------------------------------------------------------
 
 CASES = pytest.mark.parametrize(
-    ("method", "cure", "kind"), [(m, cure, kind) for m in ("l2x", "meed") for cure in CURES for kind in KINDS]
+    ("method", "cure", "kind"), [(m, cure, kind) for m in ("l2x", "meed", "vibi") for cure in CURES for kind in KINDS]
 )
 
 

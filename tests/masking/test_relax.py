@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import permutations, product
 
@@ -381,3 +382,9 @@ def test_the_derivative_of_soft_topk_is_the_true_one() -> None:
         want = (value(scores + moved) - value(scores - moved)) / (2 * step)
         assert float(got[j]) == pytest.approx(float(want), abs=2e-3)
     assert float(got.sum()) == pytest.approx(0.0, abs=1e-4)
+
+
+def test_shares_of_valid_units_sum_to_one_and_others_have_none() -> None:
+    scores, valid = torch.tensor([[1.0, 2.0, 50.0]]), torch.tensor([[True, True, False]])
+    got = relax.log_softmax(scores, valid).exp()[0]
+    torch.testing.assert_close(got, torch.tensor([1 / (1 + math.e), math.e / (1 + math.e), 0.0]))

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from unmask import devices, nets, saving, seeds
 from unmask.errors import InputError
 from unmask.explainers.occlusion import without_each
-from unmask.masking.relax import LARGE
+from unmask.masking.relax import LARGE, log_softmax
 from unmask.task import Task, as_inputs, begin, clone, explained
 from unmask.training import Recipe, evaluate, minimize
 from unmask.types import Dataset, Explanation, Inputs, Split, rows_of
@@ -56,7 +56,9 @@ class CXPlain:
             raise InputError(f"about must be model or data, got {self.about!r}")
         for name, least in (("rows", 2), ("ensemble", 1)):
             value = getattr(self, name)
-            if (value is not None or name == "ensemble") and (not isinstance(value, int) or value < least):
+            if (value is not None or name == "ensemble") and (
+                isinstance(value, bool) or not isinstance(value, int) or value < least
+            ):
                 raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
     def build(self, task: Task) -> None:
@@ -135,5 +137,5 @@ def _loss(p: Tensor, y: Tensor) -> Tensor:
 
 def _divergence(omega: Tensor, scores: Tensor, valid: Tensor) -> Tensor:
     """(n,) KL(omega || softmax of the scores over the valid units)."""
-    log_a = scores.float().masked_fill(~valid, -LARGE).log_softmax(1)
+    log_a = log_softmax(scores, valid)
     return (torch.xlogy(omega, omega) - omega * log_a).sum(1)

@@ -23,7 +23,7 @@ from unmask.explainers import cures, learned
 from unmask.explainers.gradients import GradientXInput
 from unmask.explainers.learned import Batch, Lesson
 from unmask.explainers.losses import flipped, sliced_wasserstein
-from unmask.masking.relax import DRAWS, LARGE
+from unmask.masking.relax import DRAWS, log_softmax
 from unmask.task import Task, approximated, clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
@@ -95,7 +95,7 @@ class MEED:
         The draw of the released image code feels that constant; it gets raw scores for log z, as there.
         """
         log_r = self._log_r[batch.index.cpu()].to(scores.device)  # type: ignore[index,union-attr]
-        log_z = scores if self.draw == "noisy-logit-max" else _log_softmax(scores, batch.valid)
+        log_z = scores if self.draw == "noisy-logit-max" else log_softmax(scores, batch.valid)
         m = 1 if self.prior == "released" else batch.epoch
         return (m * log_z + log_r) / (m + 1)
 
@@ -124,7 +124,7 @@ class MEED:
     def _distance(self, batch: Batch) -> Tensor:
         """mean_j |z~_j - z_j| / (m + 1) (Eq. 13)."""
         scores = torch.as_tensor(batch.scores)
-        z, warmed = (_log_softmax(s, batch.valid).exp() for s in (scores, self._warmed(batch, scores)))
+        z, warmed = (log_softmax(s, batch.valid).exp() for s in (scores, self._warmed(batch, scores)))
         return (warmed - z).abs().sum(1) / batch.valid.sum(1) / (batch.epoch + 1)
 
     def _log_prior(self, lesson: Lesson) -> Tensor | None:
@@ -141,10 +141,6 @@ class MEED:
         except InputError:  # a module whose gradients cannot be brought to units
             return None
         if self.prior == "released":
-            return _log_softmax(-scores, lesson.train.valid)
+            return log_softmax(-scores, lesson.train.valid)
         mean = scores.sum(1, keepdim=True) / lesson.train.valid.sum(1, keepdim=True)
-        return _log_softmax(scores / mean.clamp(min=1e-30), lesson.train.valid)
-
-
-def _log_softmax(scores: Tensor, valid: Tensor) -> Tensor:
-    return scores.float().masked_fill(~valid, -LARGE).log_softmax(1)
+        return log_softmax(scores / mean.clamp(min=1e-30), lesson.train.valid)

@@ -16,7 +16,7 @@ from unmask import saving
 from unmask.errors import InputError
 from unmask.explainers import cures, learned
 from unmask.explainers.learned import Batch
-from unmask.masking.relax import DRAWS, LARGE
+from unmask.masking.relax import DRAWS, log_softmax
 from unmask.task import Task, approximated, clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
@@ -65,12 +65,12 @@ class VIBI:
         relax = DRAWS[self.draw]
         if not self.legacy:
             return relax(scores, self.k, self.tau, batch.rng, batch.valid)
-        inverted = (-self._log_choice(scores, batch.valid)).clamp(min=1e-6).log()  # log-probabilities as probabilities
+        inverted = (-log_softmax(scores, batch.valid)).clamp(min=1e-6).log()  # log-probabilities as probabilities
         return relax(inverted, self.k, self.tau, batch.rng, batch.valid).detach()
 
     def choosing(self, batch: Batch, v: Tensor) -> Tensor:
         told = soft_cross_entropy(self.approximator_(batch.x, v), batch.p.argmax(1))
-        choice = self._log_choice(torch.as_tensor(batch.scores), batch.valid)
+        choice = log_softmax(torch.as_tensor(batch.scores), batch.valid)
         return told + self.beta * self.k * self._divergence(choice, batch.valid)
 
     def _divergence(self, log_choice: Tensor, valid: Tensor) -> Tensor:
@@ -80,6 +80,3 @@ class VIBI:
         if self.legacy:
             return -units.log() - terms.sum(1) / units
         return units.log() + (log_choice.exp() * terms).sum(1)
-
-    def _log_choice(self, scores: Tensor, valid: Tensor) -> Tensor:
-        return scores.float().masked_fill(~valid, -LARGE).log_softmax(1)

@@ -14,6 +14,7 @@ __all__ = [
     "gumbel_topk",
     "k_hot",
     "log_bernoulli",
+    "log_softmax",
     "noisy_logit_max",
     "rebar",
     "soft_topk",
@@ -21,6 +22,11 @@ __all__ = [
 
 BISECTIONS = 40  # halvings of the range in which the threshold of a soft top-k lies
 LARGE = 1e9  # far below any score: a unit so marked is never drawn, and differences stay finite
+
+
+def log_softmax(scores: Tensor, valid: Tensor) -> Tensor:
+    """log softmax over the valid units of each row; the others have no share."""
+    return scores.float().masked_fill(~valid, -LARGE).log_softmax(1)
 
 
 def k_hot(scores: Tensor, k: int, tau: float, rng: torch.Generator, valid: Tensor) -> Tensor:
