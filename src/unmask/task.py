@@ -137,7 +137,7 @@ def _texts(x: Inputs, kind: str) -> Inputs:
     rows = isinstance(x, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in x)
     if not rows or not all(isinstance(first, unit) for row in x for first in row[:1]):
         raise InputError(f"expected rows of {kind} ({form}), got {type(x).__name__}; split them first")
-    empty = next((i for i, row in enumerate(x) if not row), None)
+    empty = next((i for i, row in enumerate(x) if not (len(row) if kind == "words" else any(row))), None)
     if empty is not None:
         raise InputError(f"row {empty} is an empty text: there is nothing to explain; leave it out")
     blank = next((i for i, row in enumerate(x) if kind == "sentences" and not all(len(s) for s in row)), None)

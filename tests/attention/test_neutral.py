@@ -36,9 +36,9 @@ def test_a_weighted_reader_is_not_told_by_the_planted_code(settings: dict[str, A
     assert told["mean"] == pytest.approx(1.0, abs=0.05)
     assert told["mask classifier on validation rows"] == pytest.approx(1 - FLIP, abs=0.05)
     assert fitted.readings_["warnings"] == []
-    if settings:  # without noise the weights are those of the formula
-        assert told["lowest"] == pytest.approx(0.5 / 0.8, abs=0.12)
-        assert told["highest"] == pytest.approx(0.5 / 0.2, abs=0.8)
+    if settings:  # without noise the weights are those of the formula, .625 and 2.5, some rare rows beyond
+        assert 0.5 / 0.8 - 0.12 < told["lowest"] < 0.5 / 0.8
+        assert told["highest"] > 0.5 / 0.2
 
 
 # --- the parts --------------------------------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ def test_attention_is_the_first_tokens_in_the_last_layer(model: Any, data: Datas
 
 def test_a_text_that_is_too_long_is_cut_and_it_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[str] = []
-    monkeypatch.setattr(hugging.progress, "say", heard.append)
+    monkeypatch.setattr(hugging.progress, "warn", heard.append)
     model = wrap(folder, device="cpu")
     model([["film"] * 14])
     assert model.describe()["reads"] == {"pieces at most": 16, "texts cut": False}

@@ -212,8 +212,14 @@ def test_a_text_pipeline_gets_joined_words() -> None:
             "SVC has predict but no predict_proba: put it into CalibratedClassifierCV and fit that",
         ),
         (LinearRegression(), "LinearRegression predicts numbers: regression is not supported, wrap a classifier"),
-        (LogisticRegression(), "LogisticRegression is not fitted: call its fit before wrap"),
-        (make_pipeline(CountVectorizer(), LogisticRegression()), "Pipeline is not fitted: call its fit before wrap"),
+        (
+            LogisticRegression(),
+            "LogisticRegression is not fitted (it has no classes_): call its fit before wrap, or wrap a function",
+        ),
+        (
+            make_pipeline(CountVectorizer(), LogisticRegression()),
+            "Pipeline is not fitted (it has no classes_): call its fit before wrap, or wrap a function",
+        ),
         (
             LogisticRegression,
             "wrap takes a fitted model, got the class LogisticRegression; make one of it and fit it first",

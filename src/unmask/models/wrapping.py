@@ -126,7 +126,7 @@ def _preparer(takes: Takes | None, tokenizer: Any) -> Callable[[Inputs], Tensor]
 def _scikit(model: Any, takes: Takes | None, tokenizer: Any, removal: str | None) -> Wrapped:
     if not hasattr(model, "classes_"):
         raise InputError(
-            f"{type(model).__name__} has no classes_: call its fit before wrap, or wrap a function instead"
+            f"{type(model).__name__} is not fitted (it has no classes_): call its fit before wrap, or wrap a function"
         )
     takes = takes or _scikit_takes(model)
     return Wrapped(
