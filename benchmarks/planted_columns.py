@@ -1,11 +1,13 @@
 """Learned selectors where the truth is known: the share of relevant columns among those kept, on fresh rows.
 
 The model explained is the true conditional probability of the four synthetic tasks; k is the number of columns that
-matter. What each method needs to be trained with was chosen on validation rows of seeds from 100 on.
+matter. What each method needs to be trained with was chosen on validation rows of seeds from 100 on. `--table` prints
+what was found as a table.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import replace
 from math import comb
@@ -124,8 +126,22 @@ def summed(record: Record, method: str, task: str) -> dict[str, Any]:
     return {"mean": rounded(mean(found)), "lowest": min(found), "seeds": len(found)} if found else {}
 
 
+def table(record: Record) -> str:
+    """The shares seed by seed, as docs/selectors.md has them."""
+    lines = [f"| | {' | '.join(f'`{task}`' for task in TASKS)} |", "|---" * (1 + len(TASKS)) + "|"]
+    for method in (*METHODS, EXACT, *BEST):
+        which = "share by size" if method in BY_SIZE else "share"
+        cells = [[record.entries.get(f"{method} {task}:{seed}", {}).get(which) for seed in SEEDS] for task in TASKS]
+        told = (", ".join(f"{v:.2f}".lstrip("0") for v in cell if v is not None) for cell in cells)
+        lines.append(f"| {method} | {' | '.join(told)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     record = Record("selectors-truth")
+    if "--table" in sys.argv:
+        print(table(record))
+        return
     for seed in SEEDS:  # a whole seed first: a run that is cut short says something of all
         for task in TASKS:
             record.entry(f"{EXACT} {task}:{seed}", lambda t=task, s=seed: exact(t, s))
