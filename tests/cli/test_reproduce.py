@@ -21,6 +21,11 @@ def test_every_paper_is_listed() -> None:
     assert "4 (fashion-pullover-shirt)" in next(row for row in rows if row["paper"] == "meed")["tables"]
 
 
+def test_the_list_can_be_written(run: Run, tmp_path: Path) -> None:
+    assert run("reproduce", "list", "--json", str(tmp_path / "papers.json")).code == 0
+    assert json.loads((tmp_path / "papers.json").read_text()) == paper_rows()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

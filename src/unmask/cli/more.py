@@ -118,13 +118,12 @@ def reproduce(
     Rows that were measured before are not measured again: after Ctrl-C
     the same command goes on. Real data are read from UNMASK_DATA.
     """
-    from unmask.cli.reproduce import paper_rows, render_step, reproduce_step
-    from unmask.cli.tables import show_rows
+    from unmask.cli.reproduce import list_step, render_step, reproduce_step
     from unmask.reproduce.running import Request
 
     size = _size(quick, scale)
     if paper == "list":
-        show_rows(paper_rows(), as_json=False)
+        list_step(json)
     elif paper == "render":
         render_step(results, out, size)
     else:

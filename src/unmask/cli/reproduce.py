@@ -12,6 +12,7 @@ from rich.table import Table
 
 from unmask import progress
 from unmask.cli.steps import check_place
+from unmask.cli.tables import show_rows
 from unmask.errors import InputError, UnmaskError
 from unmask.reproduce import PAPERS, tables_of
 from unmask.reproduce.figures import FIGURES, drawn, narrowed
@@ -19,7 +20,7 @@ from unmask.reproduce.rendering import as_markdown, claim_of, grid
 from unmask.reproduce.running import Request, run, seeds_stored, tables_so_far
 from unmask.writing import write_text
 
-__all__ = ["paper_rows", "render_step", "reproduce_step"]
+__all__ = ["list_step", "paper_rows", "render_step", "reproduce_step"]
 
 
 def paper_rows() -> list[dict[str, Any]]:
@@ -32,6 +33,14 @@ def paper_rows() -> list[dict[str, Any]]:
         }
         for name, paper in PAPERS.items()
     ]
+
+
+def list_step(out: Path | None) -> None:
+    """What can be reproduced, printed or written."""
+    if out is None:
+        show_rows(paper_rows(), as_json=False)
+    else:
+        write_text(out, json.dumps(paper_rows(), indent=1) + "\n")
 
 
 def reproduce_step(request: Request, out: Path | None, figure: str | None = None, folder: Path = Path()) -> None:
