@@ -19,7 +19,7 @@ GRID = 101
 
 def _front(request: Request) -> dict[str, str]:
     result = tables_so_far(request)
-    read = any(line["metric"] == "reading" for line in result["rows"])
+    read = any(line["metric"] == "reading" and line["table"].startswith("front") for line in result["rows"])
     return {"front.svg": pictures.front(result)} if read else {}
 
 

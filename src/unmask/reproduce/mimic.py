@@ -11,7 +11,7 @@ GRADIENTS = ("gradient", "gradient-x-input", "gradient-x-input-abs", "integrated
 RIVALS = (*CONTROLS, *GRADIENTS, "l2x", "l2x+feedback", "real-x", "meed", "mimic")
 NOTE = (
     "Networks of Mimic read the whole image through 128 dense features besides; those of the others are as published. "
-    "The ablation has Mimic without."
+    "The ablation on digits has Mimic without."
 )
 ABLATION = (
     *CONTROLS,
