@@ -155,7 +155,7 @@ def test_tables_agree_with_the_shap_package() -> None:
             KernelSHAP(2, n, seed, removal="marginal").fit(curve, data) for n, seed in ((10_000, 0), (samples, 0))
         )
         peer = shap.KernelExplainer(lambda rows: curve(rows).numpy(), exact.task_.removal.fills.numpy())
-        np.random.seed(0)  # noqa: NPY002  the package draws from numpy's own state
+        np.random.seed(0)  # the package draws from numpy's own state
         theirs = peer.shap_values(x.numpy(), nsamples=samples, silent=True, l1_reg=False)[range(6), :, target]
         want = exact.explain(x, target=target).scores.numpy()
         got = ours[0].explain(x, target=target).scores.numpy()
