@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from scipy.optimize import minimize_scalar
@@ -19,7 +18,7 @@ from unmask.masking import subsets
 from unmask.nets import Reader, SentenceSet, TableNet, WordSet, default
 from unmask.training import Recipe, evaluate, minimize, soft_cross_entropy
 
-__all__ = ["RECIPE", "Draw", "Judge", "Rows", "half_any_size", "judge_net", "mixed_sizes", "neutral_net", "train_judge"]
+__all__ = ["RECIPE", "Draw", "Judge", "Rows", "half_any_size", "judge_net", "mixed_sizes", "train_judge"]
 
 Draw = Callable[[Tensor, torch.Generator], Tensor]
 """`draw(valid, rng) -> kept`: a law over masks, independent of the rows."""
@@ -99,12 +98,6 @@ def half_any_size(mask: Tensor, valid: Tensor, rng: torch.Generator) -> Tensor:
     """Every other row, by chance, shows a random part of any size instead of `mask`."""
     half = torch.rand(len(valid), 1, generator=rng, device=rng.device).to(valid.device) < 0.5
     return torch.where(half, subsets.any_size(valid, rng).to(mask), mask)
-
-
-def neutral_net(reader: Reader, classes: int, seed: int) -> nn.Module:
-    """Of another architecture than the audit's judges: for explainers that are trained with a judge of their own."""
-    size: Literal["small", "medium"] = "small" if reader.layout.is_text else "medium"
-    return default(reader, classes, size, sees_mask=True, activation="selu", seed=seed)
 
 
 def train_judge(

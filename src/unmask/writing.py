@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from unmask.errors import InputError
 
@@ -43,13 +43,17 @@ def add_line(path: Path, line: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a+b") as file:
-            file.seek(0)
-            before = file.read()
-            if not before.endswith(b"\n"):
-                file.truncate(before.rfind(b"\n") + 1)
+            if file.tell() and _last_byte(file) != b"\n":
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)
             file.write(f"{line}\n".encode())
     except OSError as error:
         raise _cannot(path, error) from error
+
+
+def _last_byte(file: BinaryIO) -> bytes:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1)
 
 
 @contextmanager

@@ -124,9 +124,9 @@ class FastSHAP:
 
     def _scores(self, x: Inputs, valid: Tensor, target: Tensor) -> Tensor:
         prepared = self.task_.reader.prepare(x)
-        raw = evaluate(self.phi_, prepared)
-        if not self.efficiency:
-            return (raw * valid[..., None])[torch.arange(len(raw)), :, target]
-        none, full = ends(self._value(self.task_, x, prepared), valid)
-        phi = efficient(raw, full - none, valid)
+        gain = torch.empty(0)  # asked for only where values have to add up to it
+        if self.efficiency:
+            none, full = ends(self._value(self.task_, x, prepared), valid)
+            gain = full - none
+        phi = self._phi(evaluate(self.phi_, prepared), gain, valid)
         return phi[torch.arange(len(phi)), :, target]

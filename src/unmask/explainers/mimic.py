@@ -20,13 +20,13 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from unmask import saving, seeds
+from unmask import nets, saving, seeds
 from unmask.errors import InputError
 from unmask.explainers import cures, learned
 from unmask.explainers.learned import Batch, Lesson
 from unmask.explainers.losses import denying
 from unmask.explainers.pretraining import pretrain, random_masks
-from unmask.judge import Judge, neutral_net
+from unmask.judge import Judge
 from unmask.masking import subsets
 from unmask.models import shown
 from unmask.task import Task, approximated, clone
@@ -90,7 +90,9 @@ class Mimic:
         if not self.mu:
             return None
         seed = seeds.derive(self.recipe.seed, "neutral judge")
-        net = neutral_net(lesson.task.reader, len(lesson.task.classes), seed)
+        reader, classes = lesson.task.reader, len(lesson.task.classes)
+        size: Literal["small", "medium"] = "small" if reader.layout.is_text else "medium"
+        net = nets.default(reader, classes, size, sees_mask=True, activation="selu", seed=seed)
         return pretrain(self, learned.placed(self, net), lesson, random_masks(self, sizes=True))
 
     def _worth(self, found: Mapping[str, float]) -> float:

@@ -18,9 +18,11 @@ GRID = 101
 
 
 def _front(request: Request) -> dict[str, str]:
+    """Tables of rivals; the many forms of the ablation would hide each other."""
     result = tables_so_far(request)
-    read = any(line["metric"] == "reading" and line["table"].startswith("front") for line in result["rows"])
-    return {"front.svg": pictures.front(result)} if read else {}
+    rivals = {part: [x for x in result[part] if x["table"].startswith("front")] for part in ("rows", "controls")}
+    read = any(line["metric"] == "reading" for line in rivals["rows"])
+    return {"front.svg": pictures.front(rivals)} if read else {}
 
 
 def _warm_start(request: Request) -> dict[str, str]:

@@ -21,12 +21,12 @@ OURS, CONTROL, OTHER = "#0b5cad", "#8a8a8a", "#c2571a"
 
 
 def front(result: Mapping[str, Any]) -> str:
-    """SVG, one panel for each table of rivals that has a reading: what sways the model, what the shown values tell.
+    """SVG, one panel for each table that has a reading: what sways the model against what the shown values tell.
 
     Upper right is best. A method far right but low convinces the model by something that a neutral reader cannot see.
     """
     lines = [*result["rows"], *result["controls"]]
-    read = [x for x in lines if x["metric"] == "reading" and x["here"] is not None and x["table"].startswith("front")]
+    read = [x for x in lines if x["metric"] == "reading" and x["here"] is not None]
     panels = list(dict.fromkeys((x["table"], x["dataset"]) for x in read))
     figure, axes = _figure(len(panels), across=3)
     placed: list[list[tuple[Line, Line]]] = []
