@@ -21,7 +21,7 @@ from unmask.attention.retraining import promises
 from unmask.attention.seat import SEAT, topk_loss
 from unmask.errors import InputError, NotFittedError
 from unmask.models import wrap
-from unmask.models.attending import noise
+from unmask.models.attending import RADIUS, Shift, noise
 from unmask.seeds import generator
 from unmask.training import Recipe, soft_cross_entropy
 
@@ -182,11 +182,40 @@ def test_the_released_form_never_looks_at_the_old_model() -> None:
         assert not torch.allclose(other.loss(made, strange), other.loss(made, batch(made)))
 
 
-def test_the_term_on_word_vectors_is_added() -> None:
-    made = lessons(noise=0.3)
+@pytest.mark.parametrize("form", ["paper", "development"])
+@EITHER
+def test_the_term_on_word_vectors_is_the_first_two_terms_of_the_moved_row(hooked: bool, form: Any) -> None:
+    made = lessons(hooked, noise=0.3)
     rows = batch(made)
-    alone, both = SEAT(K, **ALONE), SEAT(K, lam_words=3.0, eps=0.7, **ALONE)
-    close(both.loss(made, rows) - alone.loss(made, rows), 3.0 * words.adversarial(made, rows, rows.p, 0.7))
+    settings: dict[str, Any] = {"lam_stable": 0.0, "lam_overlap": 5.0, "form": form}
+    alone, both = SEAT(K, **settings), SEAT(K, lam_words=3.0, eps=0.7, **settings)
+
+    def near() -> Tensor:
+        raw, w = made.student.look(rows.x)
+        q = raw.softmax(1)
+        apart = cross(q, rows.p) if form == "paper" else (q - rows.p).abs().sum(1) / 2
+        return apart + 5.0 * topk_loss(rows.w, w, K, rows.valid)
+
+    with Shift(made.embedding) as shift:
+        made.student.module(rows.x)
+    start = noise(shift.delta.shape, RADIUS, generator(0))
+    with Shift(made.embedding, start), Shift(made.embedding) as shift:
+        total = near().sum()
+    (g,) = torch.autograd.grad(total, shift.delta)
+    by = torch.stack([0.7 * row / row.norm() for row in g])
+    with Shift(made.embedding, by):
+        moved = near()
+    assert float((moved - near()).mean().detach()) > 0.05
+    close(both.loss(made, batch(made)) - alone.loss(made, rows), 3.0 * moved)
+
+
+def test_the_moved_row_is_found_where_the_row_itself_is_perfect() -> None:
+    """A copy that has not moved is at the least of both terms: only near the row is there a way up."""
+    made = lessons()
+    rows = batch(made)
+    alone, both = SEAT(K, lam_stable=0.0, lam_overlap=5.0), SEAT(K, lam_stable=0.0, lam_overlap=5.0, lam_words=1.0)
+    plain = alone.loss(made, rows)
+    assert bool((both.loss(made, rows) - 2 * plain > 0).all())
 
 
 @pytest.mark.parametrize("form", ["paper", "development", "released"])

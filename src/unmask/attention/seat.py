@@ -38,7 +38,8 @@ class SEAT:
     `form` "development" and "released" are what the public code does: the first compares answers by total variation,
     those under attack with the old answers; the second learns the labels under attack on word vectors, clamps the
     attacked vectors to [0, 1], and compares the copy's attention with itself, so that it never looks at the old model.
-    `lam_words` adds Word-AT's term: the old answer is also wanted where word vectors are moved by `eps` against it.
+    `lam_words`, which is ours, joins Word-AT to it: the first two terms are also wanted of the row with word vectors
+    moved by `eps` against them. Equation 6 moves attention and looks at the answer; only this makes attention steady.
     """
 
     k: int = 7
@@ -73,15 +74,25 @@ class SEAT:
             return self._released(lesson, batch)
         w, states = lesson.student.attend(batch.x)
         said = lesson.student.answer(states, w)
-        apart = soft_cross_entropy if self.form == "paper" else _variation
         target = said.softmax(1).detach() if self.form == "paper" else batch.p
-        loss = apart(said, batch.p) + self.lam_overlap * topk_loss(batch.w, w, self.k, batch.valid)
+        loss = self._near(said, w, batch)
         if self.lam_stable:
-            delta = ascend(lambda d: apart(_frozen(lesson, states, w, d), target), batch.valid, self.radius, batch.rng)
-            loss = loss + self.lam_stable * apart(lesson.student.answer(states, w + delta), target)
+            apart, frozen = self._apart, states.detach() if isinstance(states, Tensor) else states
+            answer, still = lesson.student.answer, w.detach()  # the attack moves delta alone
+            delta = ascend(lambda d: apart(answer(frozen, still + d), target), batch.valid, self.radius, batch.rng)
+            loss = loss + self.lam_stable * apart(answer(states, w + delta), target)
         if self.lam_words:
-            loss = loss + self.lam_words * words.adversarial(lesson, batch, batch.p, self.eps)
+            loss = loss + self.lam_words * words.worst(
+                lesson, lambda: self._near(*lesson.student.look(batch.x), batch), self.eps, batch.rng
+            )
         return loss
+
+    def _apart(self, raw: Tensor, p: Tensor) -> Tensor:
+        return soft_cross_entropy(raw, p) if self.form == "paper" else distances.tvd(raw.softmax(1), p)
+
+    def _near(self, said: Tensor, w: Tensor, batch: Batch) -> Tensor:
+        """(n,) how far answer and attention are from the old ones: the first two terms."""
+        return self._apart(said, batch.p) + self.lam_overlap * topk_loss(batch.w, w, self.k, batch.valid)
 
     def _released(self, lesson: Lesson, batch: Batch) -> Tensor:
         """CE(y) + lam_stable CE(y; attacked vectors) + lam_overlap L_topk(attention under attack, clean attention)."""
@@ -96,13 +107,3 @@ def topk_loss(a: Tensor, b: Tensor, k: int, valid: Tensor) -> Tensor:
     """(n,) the surrogate of 1 - overlap: (|a - b| on the top k of a + |a - b| on those of b) / 2k (Eq. 5)."""
     either = sum(subsets.topk(part.detach(), k, valid).to(a) for part in (a, b))
     return ((a - b).abs() * either).sum(1) / (2 * k)
-
-
-def _frozen(lesson: Lesson, states: Any, w: Tensor, delta: Tensor) -> Tensor:
-    """The student's answer under w + delta; the attack moves delta alone."""
-    states = states.detach() if isinstance(states, Tensor) else states
-    return lesson.student.answer(states, w.detach() + delta)
-
-
-def _variation(logits: Tensor, p: Tensor) -> Tensor:
-    return distances.tvd(logits.softmax(1), p)

@@ -21,12 +21,12 @@ from unmask.attention import retraining
 from unmask.attention.attacks import STEPS, unit
 from unmask.attention.lessons import Batch, Lesson
 from unmask.errors import InputError
-from unmask.models.attending import Shift, noise
+from unmask.models.attending import RADIUS, Shift, noise
 from unmask.task import clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
 
-__all__ = ["WordAT", "adversarial", "attacked"]
+__all__ = ["WordAT", "adversarial", "attacked", "worst"]
 
 NEIGHBOURS = 8  # words that a vector may be moved toward
 
@@ -78,9 +78,24 @@ class WordAT:
 
 def slope(lesson: Lesson, batch: Batch, target: Tensor) -> Tensor:
     """The gradient of the student's loss at the word vectors, of their shape; nothing of it reaches the student."""
-    with Shift(lesson.embedding) as shift:
-        loss = soft_cross_entropy(lesson.student.module(batch.x), target).sum()
-    return torch.autograd.grad(loss, shift.delta)[0]
+    return uphill(lesson, lambda: soft_cross_entropy(lesson.student.module(batch.x), target))
+
+
+def uphill(lesson: Lesson, loss: Callable[[], Tensor], start: Callable[[Tensor], Tensor] = torch.zeros_like) -> Tensor:
+    """The gradient of a loss of the student at its word vectors, moved by `start(vectors)`."""
+    with Shift(lesson.embedding, start), Shift(lesson.embedding) as shift:
+        total = loss().sum()
+    return torch.autograd.grad(total, shift.delta)[0]
+
+
+def worst(lesson: Lesson, loss: Callable[[], Tensor], eps: float, rng: torch.Generator) -> Tensor:
+    """(n,) a loss of the student where word vectors are moved by eps against it.
+
+    The way is that of the gradient near the row, not at it: what is smallest at the row has no gradient there.
+    """
+    near = uphill(lesson, loss, lambda vectors: noise(vectors.shape, RADIUS, rng).to(vectors))
+    with Shift(lesson.embedding, eps * unit(near)):
+        return loss()
 
 
 def moved(lesson: Lesson, batch: Batch, by: Tensor) -> Tensor:
