@@ -197,7 +197,7 @@ STEADYING: dict[str, Form] = {
     "seat-development": Form("seat", {"form": "development"}),
     "seat-released": Form("seat", {"form": "released", "radius": 0.01, "lam_overlap": 1000.0}),
     "seat+words": Form("seat", {"lam_words": 1.0, "lam_overlap": 30.0}),
-    "seat+words=3": Form("seat", {"lam_words": 3.0, "lam_overlap": 30.0, "eps": 2.0}),
+    "seat+words=2": Form("seat", {"lam_words": 2.0, "lam_overlap": 30.0, "eps": 2.0}),
 }
 """Rows about steady attention, before the "/" and the encoder: how a trained model is trained on."""
 STEADY_ROWS: dict[Scale, tuple[int, int]] = {"quick": (1500, 300), "default": (20_000, 1000), "paper": (100_000, 5000)}
