@@ -15,6 +15,7 @@ from attention.samples import task
 from unmask import api, dataset, distances, seeds
 from unmask.audit import sensitivity
 from unmask.audit.looking import swapped
+from unmask.data import load
 from unmask.models import bind, wrap
 from unmask.models.attending import embedding_of
 from unmask.nets import read
@@ -30,6 +31,8 @@ pytestmark = pytest.mark.slow
 
 BY_NAME = {(t.name, t.dataset): t for t in TABLES}
 ONE, TWO, THREE, SEEDS = (BY_NAME[name, "sst2"] for name in ("1", "2", "3", "seeds"))
+
+ROWS = steadying._rows.__wrapped__
 
 
 @cache
@@ -55,7 +58,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(sensitivity, "STEPS", 3)
     monkeypatch.setattr(sensitivity, "HALVINGS", 3)
-    monkeypatch.setattr(steadying, "_rows", lambda dataset, scale: data)
+    monkeypatch.setattr(steadying, "_rows", lambda dataset, encoder, scale: data)
     monkeypatch.setattr(steadying, "_vanilla", vanilla)
 
 
@@ -138,7 +141,7 @@ def mini(monkeypatch: pytest.MonkeyPatch) -> Dataset:
     data = corpus()
     data = replace(data, test=data.test.rows(torch.arange(6)), train=data.train.rows(torch.arange(6)))
     model = bind(wrap(attention_net(read(data), 2, "transformer", seed=1)), data)
-    monkeypatch.setattr(steadying, "_rows", lambda dataset, scale: data)
+    monkeypatch.setattr(steadying, "_rows", lambda dataset, encoder, scale: data)
     monkeypatch.setattr(steadying, "_vanilla", lambda *_: model)
     return data
 
@@ -161,3 +164,11 @@ def test_words_are_replaced_where_sub_words_are_read(mini: Dataset, monkeypatch:
     found = steadying._reworded(look, look)
     assert found["jsd-words"].shape == (6,)
     assert float(found["jsd-words"].max()) > 0
+
+
+@pytest.mark.parametrize(("encoder", "sizes"), [("rnn", (1500, 600, 300)), ("transformer", (800, 200, 200))])
+def test_a_transformer_has_fewer_rows(monkeypatch: pytest.MonkeyPatch, encoder: str, sizes: tuple[int, ...]) -> None:
+    many = load("reviews", seed=0, n=2400)
+    monkeypatch.setattr(steadying, "load", lambda dataset, seed: many)
+    found = ROWS("sst2", encoder, "quick")
+    assert tuple(len(part) for part in (found.train, found.validation, found.test)) == sizes

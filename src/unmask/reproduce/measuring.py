@@ -27,9 +27,11 @@ from unmask.reproduce.tables import (
     CLAIM_RECIPE,
     CLAIM_ROWS,
     CONTROLS,
+    PRETRAINED_ROWS,
     REVIEWS,
     STEADY_ROWS,
     VANILLA,
+    VANILLA_TRANSFORMER,
     Scale,
     Table,
     made,
@@ -60,11 +62,11 @@ class Trial:
 
     @property
     def key(self) -> str:
-        t = self.table
+        t, pretrained = self.table, self.row.endswith("/transformer")
         method, settings = made(self.row, t, self.scale, 0)
         others: dict[str, tuple[Any, ...]] = {
             "attention": (REVIEWS,),
-            "steady": (STEADY_ROWS, VANILLA),
+            "steady": (PRETRAINED_ROWS, VANILLA_TRANSFORMER) if pretrained else (STEADY_ROWS, VANILLA),
             "rationale": (REVIEW_ROWS, MOVIE_ROWS, SHARE, LAST),
             "critique": (CLAIM_ROWS, CLAIM_RECIPE, SIZES.get(("image", self.scale))),
         }

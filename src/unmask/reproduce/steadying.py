@@ -26,7 +26,7 @@ from unmask.models.attending import RADIUS, Attentive, Shift, attentive, embeddi
 from unmask.nets import Vocabulary
 from unmask.nets.pretrained import tuned_layers
 from unmask.reproduce.measuring import Trial, interval, percent, some
-from unmask.reproduce.tables import STEADY_ROWS, VANILLA, VANILLA_TRANSFORMER, Scale, made
+from unmask.reproduce.tables import PRETRAINED_ROWS, STEADY_ROWS, VANILLA, VANILLA_TRANSFORMER, Scale, made
 from unmask.training import soft_cross_entropy
 from unmask.types import Dataset
 
@@ -101,7 +101,7 @@ def steadied(trial: Trial, cache: Path) -> dict[str, Any]:
 def _trained(trial: Trial, seed: int) -> tuple[_Look, _Look, dict[str, Any]]:
     """The row's model, the vanilla one it comes from, and what the training came to."""
     encoder = trial.row.partition("/")[2]
-    data, method = _rows(trial.table.dataset, trial.scale), made(trial.row, trial.table, trial.scale, seed)
+    data, method = _rows(trial.table.dataset, encoder, trial.scale), made(trial.row, trial.table, trial.scale, seed)
     old = _Look(_vanilla(trial.table.dataset, encoder, "additive", seed, trial.scale), data, trial.seed)
     if method[0] == "attention":
         return old, old, {}
@@ -214,10 +214,12 @@ def f1(answer: Tensor, y: Tensor, seed: int) -> tuple[float, float, float]:
 
 
 @lru_cache(maxsize=1)
-def _rows(dataset: str, scale: Scale) -> Dataset:
+def _rows(dataset: str, encoder: str, scale: Scale) -> Dataset:
     """The same rows for every seed: what differs are the models."""
-    data, (learned, tested) = load(dataset, seed=0), STEADY_ROWS[scale]
-
+    data, pretrained = load(dataset, seed=0), tuned_layers(encoder) is not None
+    learned, tested = (PRETRAINED_ROWS if pretrained else STEADY_ROWS)[scale]
+    if pretrained:
+        data = replace(data, validation=some(data.validation, tested, 0, "validation"))
     return replace(data, train=some(data.train, learned, 0, "train"), test=some(data.test, tested, 0, "test"))
 
 
@@ -226,4 +228,4 @@ def _vanilla(dataset: str, encoder: str, score: Any, seed: int, scale: Scale) ->
     pretrained = tuned_layers(encoder) is not None
     recipe = replace(VANILLA_TRANSFORMER if pretrained else VANILLA, seed=seed)
     vectors: Literal["glove"] | None = None if pretrained else "glove"
-    return api.train_attention(_rows(dataset, scale), encoder, score=score, vectors=vectors, recipe=recipe)
+    return api.train_attention(_rows(dataset, encoder, scale), encoder, score=score, vectors=vectors, recipe=recipe)

@@ -15,6 +15,7 @@ __all__ = [
     "CLAIM_ROWS",
     "CONTROLS",
     "FORMS",
+    "PRETRAINED_ROWS",
     "QUICK",
     "REVIEWS",
     "SCALES",
@@ -202,6 +203,8 @@ STEADYING: dict[str, Form] = {
 """Rows about steady attention, before the "/" and the encoder: how a trained model is trained on."""
 STEADY_ROWS: dict[Scale, tuple[int, int]] = {"quick": (1500, 300), "default": (20_000, 1000), "paper": (100_000, 5000)}
 """Rows for training and testing steady attention, at most."""
+PRETRAINED_ROWS: dict[Scale, tuple[int, int]] = {"quick": (800, 200), "default": (4000, 400), "paper": (100_000, 5000)}
+"""The same for the transformer, which takes fifty times as long; as many validation rows as test rows choose."""
 VANILLA = Recipe(epochs=8, batch=32, rate=1e-3, patience=3)
 VANILLA_TRANSFORMER = Recipe(epochs=3, batch=32, rate=4e-4, patience=1)  # 1e-4 is a point worse on validation rows
 _RADII = {"rnn": 0.07, "bilstm": 0.1, "transformer": 0.05}  # of SEAT's attack on attention
