@@ -219,7 +219,9 @@ MethodsOption = Annotated[
 FigureOption = Annotated[
     str | None,
     typer.Option(
-        "--figure", metavar="F", help="A figure instead of tables; a2r has 1, 2 and 5, meed 3, mimic front, seat 2."
+        "--figure",
+        metavar="F",
+        help="A figure instead of tables; a2r has 1, 2 and 5, meed 3, mimic front, seat 2 and 5.",
     ),
 ]
 MetricOption = Annotated[

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
 
+from unmask import seeds
 from unmask.errors import InputError, unknown
 from unmask.reproduce import landscape, pictures
 from unmask.reproduce.running import Request, seeds_apart, tables_so_far, warm_start
@@ -15,6 +17,7 @@ from unmask.reproduce.running import Request, seeds_apart, tables_so_far, warm_s
 __all__ = ["FIGURES", "drawn", "narrowed"]
 
 GRID = 101
+PAIRS, WORDS, TOP = 400, 30, 7  # attention vectors that SEAT's loss is drawn for
 
 
 def _front(request: Request) -> dict[str, str]:
@@ -36,6 +39,15 @@ def _violins(request: Request) -> dict[str, str]:
         f"seeds-{dataset.replace(':', '-')}.svg": pictures.violins(points, f"attention across seeds, {dataset}")
         for dataset, points in seeds_apart(request).items()
     }
+
+
+def _surrogate(request: Request) -> dict[str, str]:
+    """Attention of random scores, and the same with other scores mixed in, from none to all."""
+    rng = seeds.generator(seeds.derive(0, "pairs of attention vectors"))
+    own, other = 2 * torch.randn(2, PAIRS, WORDS, generator=rng)
+    mixed = torch.lerp(own, other, torch.rand(PAIRS, 1, generator=rng))
+    valid = torch.ones(PAIRS, WORDS, dtype=torch.bool)
+    return {"surrogate.svg": pictures.surrogate(own.softmax(1), mixed.softmax(1), TOP, valid)}
 
 
 def _game(request: Request) -> dict[str, str]:
@@ -85,6 +97,7 @@ FIGURES: dict[tuple[str, str], Callable[[Request], dict[str, str]]] = {
     ("meed", "3"): _warm_start,
     ("mimic", "front"): _front,
     ("seat", "2"): _violins,
+    ("seat", "5"): _surrogate,
 }
 
 
