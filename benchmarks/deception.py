@@ -2,8 +2,8 @@
 
 First sentences of generated reviews with "he" or "she" put in, which alone decides the class. Models learn the task;
 copies of them are then taught to answer as before without being seen to look at these two words (Pruthi et al. 2020).
-Development seeds, on which the limit of `unmask.audit.evidence` is fixed, measure the deciding check alone, for more
-kinds of models; the ten seeds of the report run whole audits.
+Development seeds measure the deciding check alone, for more kinds of models, the others run whole audits. The limit of
+`unmask.audit.evidence` is fixed on development seeds and ten more; the ten seeds of the report came after.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from unmask.reproduce.claims.deceived import HONEST, attending, deceive, marks, 
 from unmask.types import Dataset, Explanation, Inputs
 
 K, ROWS, POOL = 3, 100, 200
-DEVELOPMENT, REPORT = range(100, 104), range(10)
+DEVELOPMENT, SEEN, REPORT = range(100, 104), range(10), range(10, 20)  # those seen helped to set the limit
 ENCODERS = ("bilstm", "rnn", "pooling")
 LONG = replace(HONEST, epochs=15)  # attention grows sharper, and stands beside the words it is about more often
 
@@ -126,7 +126,7 @@ def main() -> None:
     record = Record("deception")
     for seed in DEVELOPMENT:
         develop(record, seed)
-    for seed in REPORT:
+    for seed in (*SEEN, *REPORT):
         if f"honest, sentences, pooling:{seed}" not in record.entries:  # the last one of a seed
             report(record, seed)
     record.summary = summary(record.entries)
@@ -138,8 +138,8 @@ def summary(entries: dict[str, Any]) -> dict[str, Any]:
     tried = {k: e for k, e in entries.items() if k.startswith("development") and e["flow"] is not None}
     lied = [entry for key, entry in tried.items() if key.endswith("deceived")]
 
-    def told(kind: str) -> dict[str, Any]:
-        rows = [entries[f"{kind}:{seed}"] for seed in REPORT]
+    def told(kind: str, seeds: range) -> dict[str, Any]:
+        rows = [entries[f"{kind}:{seed}"] for seed in seeds]
         mean = {name: rounded(sum(row[name] for row in rows) / len(rows)) for name in ("accuracy", "mass", "flow")}
         spread = {"highest mass": max(row["mass"] for row in rows), "flows": sorted(row["flow"] for row in rows)}
         return {"verdicts": Counter(r["verdict"] for r in rows), "accused of hiding": accused(rows), **mean, **spread}
@@ -151,8 +151,9 @@ def summary(entries: dict[str, Any]) -> dict[str, Any]:
             "deceived, less than 1% on the words": sorted(entry["flow"] for entry in lied if entry["mass"] < 0.01),
             "deceived, but more on the words": sorted(entry["flow"] for entry in lied if entry["mass"] >= 0.01),
         },
-        "honest": told("honest"),
-        "deceived": told("deceived"),
+        "seen before the limit was set": {kind: told(kind, SEEN) for kind in ("honest", "deceived")},
+        "honest": told("honest", REPORT),
+        "deceived": told("deceived", REPORT),
         **{
             f"{kind}: accused of hiding": accused([entries[f"{kind}:{seed}"] for seed in REPORT])
             for kind in ("honest, pooling", "honest, sentences, bilstm", "honest, sentences, pooling")

@@ -211,7 +211,7 @@ def test_hiding_is_rejected_in_words_and_nothing_else_is_accused_of_it(hasty):
     rows = {r.explanation: r for r in found.rows if r.check == "attention-flow"}
     assert rows["attention"].passed is False
     assert rows["other"].passed is None
-    assert found.settings["thresholds"]["attention hides"] == 0.5
+    assert found.settings["thresholds"]["attention hides"] == 0.7
 
 
 def test_honest_attention_is_not_accused(hasty):
