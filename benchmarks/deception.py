@@ -3,7 +3,8 @@
 First sentences of generated reviews with "he" or "she" put in, which alone decides the class. Models learn the task;
 copies of them are then taught to answer as before without being seen to look at these two words (Pruthi et al. 2020).
 Development seeds measure the deciding check alone, for more kinds of models, the others run whole audits. The limit of
-`unmask.audit.evidence` is fixed on development seeds and ten more; the ten seeds of the report came after.
+`unmask.audit.evidence` and the rows for judges (200 for the twenty seeds seen) were fixed on development seeds and
+twenty more; the ten seeds of the report came after.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from unmask.models import Wrapped
 from unmask.reproduce.claims.deceived import HONEST, attending, deceive, marks, pronouns, sentences, weights
 from unmask.types import Dataset, Explanation, Inputs
 
-K, ROWS, POOL = 3, 100, 200
-DEVELOPMENT, SEEN, REPORT = range(100, 104), range(10), range(10, 20)  # those seen helped to set the limit
+K, ROWS, POOL = 3, 100, 1000  # with 200 rows judges cannot tell "he" from "she", and honest attention seems to smuggle
+DEVELOPMENT, SEEN, REPORT = range(100, 104), range(20), range(20, 30)  # those seen helped to set limit and pool
 ENCODERS = ("bilstm", "rnn", "pooling")
 LONG = replace(HONEST, epochs=15)  # attention grows sharper, and stands beside the words it is about more often
 
@@ -151,7 +152,7 @@ def summary(entries: dict[str, Any]) -> dict[str, Any]:
             "deceived, less than 1% on the words": sorted(entry["flow"] for entry in lied if entry["mass"] < 0.01),
             "deceived, but more on the words": sorted(entry["flow"] for entry in lied if entry["mass"] >= 0.01),
         },
-        "seen before the limit was set": {kind: told(kind, SEEN) for kind in ("honest", "deceived")},
+        "seen before limit and pool were set": {kind: told(kind, SEEN) for kind in ("honest", "deceived")},
         "honest": told("honest", REPORT),
         "deceived": told("deceived", REPORT),
         **{
