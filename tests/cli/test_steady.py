@@ -49,10 +49,10 @@ def test_a_users_model_before_and_after_in_one_report(example: Path, run: Run) -
     found = json.loads((example / "report.json").read_text())
     values = {(row["explanation"], row["check"]): row["value"] for row in found["rows"]}
     assert values["attention (before)", "attention-jsd"] > 0
-    assert ("attention (after seat)", "attention-jsd") in values
-    assert {"attention (before)", "attention (after seat)"} <= {v["explanation"] for v in found["verdicts"]}
+    assert ("attention (after seat-words)", "attention-jsd") in values
+    assert {"attention (before)", "attention (after seat-words)"} <= {v["explanation"] for v in found["verdicts"]}
     assert set(found["settings"]["training"]) == {"before", "after", "promises"}
-    assert "attention (after seat)" in (example / "report.html").read_text()
+    assert "attention (after seat-words)" in (example / "report.html").read_text()
 
     spec = importlib.util.spec_from_file_location("again", EXAMPLE)
     assert spec is not None

@@ -14,6 +14,13 @@ METHODS: dict[str, Method] = {
         "Hu et al. 2023",
         needs_gradients=True,
     ),
+    "seat-words": Method(
+        "seat:SEAT",
+        "the same, near to the old ones also where word vectors are moved: attention itself is steadier (ours)",
+        "Hu et al. 2023, Miyato et al. 2017",
+        settings={"lam_words": 1.0, "lam_overlap": 30.0},
+        needs_gradients=True,
+    ),
     "word-at": Method(
         "words:WordAT",
         "an attention model trained on against moved word vectors",

@@ -48,8 +48,13 @@ def steady(
         ),
     ] = None,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="How it is trained on.", autocompletion=offered(STEADY))
-    ] = "seat",
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="How it is trained on: seat-words is SEAT with word vectors moved as well, seat that of the paper.",
+            autocompletion=offered(STEADY),
+        ),
+    ] = "seat-words",
     epochs: Annotated[int, typer.Option(metavar="N", help="How many epochs it is trained on.")] = 3,
     label: LabelOption = None,
     text: TextOption = None,
