@@ -55,6 +55,7 @@ SHARES = (
     "iou-f1",
     "auprc",
     "mass",
+    "constants",
     "without",
     "control",
     "feature-agreement",
