@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unmask.reproduce.rendering import as_markdown, claim_of, grid
+from unmask.reproduce.rendering import as_markdown, claim_of, grid, measured
+from unmask.reproduce.tables import Table
 
 
 def line(row: str, metric: str, here: float | None, paper: float | None) -> dict[str, Any]:
@@ -83,3 +84,13 @@ def test_rows_that_are_held_to_other_things_are_named() -> None:
     rows = [claimed("a", "moved", "holds", ["above", 10]), claimed("b", "moved", "holds", ["below", 1])]
     told = claim_of({**RESULT, "controls": [], "rows": rows}, "Table 3, imdb")
     assert told == ["Maps move. It predicts a: moved above 10; b: moved below 1."]
+
+
+def test_a_table_without_its_first_metric_is_left_out() -> None:
+    first, second = (Table(name, "imdb", "words", 10, "pad", ("fs-m", "fu-m"), ("meed",)) for name in ("1", "2"))
+    found = {
+        "rows": [{**line("meed", m, v, None), "table": t} for t, m, v in (("1", "fs-m", 98.0), ("2", "fu-m", 55.0))]
+    }
+    kept = measured({**found, "controls": []}, (first, second))
+    assert [(x["table"], x["metric"]) for x in kept["rows"]] == [("1", "fs-m")]
+    assert measured({**found, "controls": []}, (second,))["rows"] == []

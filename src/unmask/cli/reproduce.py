@@ -16,7 +16,7 @@ from unmask.cli.tables import show_rows
 from unmask.errors import InputError, UnmaskError
 from unmask.reproduce import PAPERS, tables_of
 from unmask.reproduce.figures import FIGURES, drawn, narrowed
-from unmask.reproduce.rendering import as_markdown, claim_of, grid
+from unmask.reproduce.rendering import as_markdown, claim_of, grid, measured
 from unmask.reproduce.running import Request, run, seeds_stored, tables_so_far
 from unmask.writing import write_text
 
@@ -63,7 +63,8 @@ def render_step(folder: Path, out: Path, scale: str) -> None:
     """All that was measured so far, of all seeds, as a page with its pictures beside it."""
     seeds = seeds_stored(folder, scale)
     asked = {paper: Request(paper, scale=scale, seeds=seeds, folder=folder) for paper in PAPERS}
-    found = {paper: result for paper, request in asked.items() if (result := tables_so_far(request))["rows"]}
+    found = {paper: measured(tables_so_far(request), request.tables()) for paper, request in asked.items()}
+    found = {paper: result for paper, result in found.items() if result["rows"]}
     if not found:
         raise InputError(f"{folder} has no results of the {scale} scale: run unmask reproduce PAPER first")
     pictures: dict[str, str] = {}

@@ -105,16 +105,20 @@ def violins(named: Mapping[str, Sequence[Sequence[float]]], title: str) -> str:
     `named` holds for each model its rows as (largest weight, JSD); a violin needs three rows, fewer are points.
     """
     figure, axes = _figure(len(named))
+    top = 1.05 * max((apart for points in named.values() for _, apart in points), default=1.0)
     for axis, (name, points) in zip(axes, named.items(), strict=True):
         for place, (low, high) in enumerate(pairwise(BINS)):
             inside = [apart for largest, apart in points if low < largest <= high]
             if len(inside) < 3:
                 axis.scatter([place] * len(inside), inside, s=12, color=OTHER)
                 continue
-            for body in axis.violinplot([inside], positions=[place], widths=0.8, showmedians=True)["bodies"]:
+            drawn = axis.violinplot([inside], positions=[place], widths=0.8, showmedians=True)
+            for body in drawn.pop("bodies"):
                 body.set_facecolor(OURS)
+            for line in drawn.values():
+                line.set_color(OURS)
         axis.set_xticks(range(len(BINS) - 1), [f"{low:g}-{high:g}" for low, high in pairwise(BINS)])
-        axis.set_ylim(0, 0.7)
+        axis.set_ylim(0, top)
         axis.set_title(name, fontsize=10)
         axis.set_xlabel("largest weight of the row")
     axes[0].set_ylabel("JSD to attention of other seeds")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["as_markdown", "claim_of", "grid"]
+from unmask.reproduce.tables import Table
+
+__all__ = ["as_markdown", "claim_of", "grid", "measured"]
 
 Line = Mapping[str, Any]
 
@@ -25,6 +27,18 @@ def grid(result: Mapping[str, Any]) -> list[tuple[str, list[str], list[list[str]
             body.append([row, *(cell for m in metrics for cell in _cells(m, found.get(m), lines)), *told])
         tables.append((f"Table {name}, {dataset}", head, body))
     return tables
+
+
+def measured(result: Mapping[str, Any], tables: Iterable[Table]) -> dict[str, Any]:
+    """Without tables of which the first metric was never measured: what else they show was found for another one."""
+
+    def told(line: Line, table: Table) -> bool:
+        return (line["table"], line["dataset"]) == (table.name, table.dataset)
+
+    lines = [x for x in _every(result) if x["here"] is not None]
+    begun = [t for t in tables if any(told(x, t) and x["metric"] == t.metrics[0] for x in lines)]
+    parts = {part: [x for x in result[part] if any(told(x, t) for t in begun)] for part in ("controls", "rows")}
+    return {**result, **parts}
 
 
 def as_markdown(results: Sequence[Mapping[str, Any]], pictures: Sequence[str] = ()) -> str:
