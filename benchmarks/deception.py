@@ -26,7 +26,8 @@ from unmask.models import Wrapped
 from unmask.reproduce.claims.deceived import HONEST, attending, deceive, marks, pronouns, sentences, weights
 from unmask.types import Dataset, Explanation, Inputs
 
-K, ROWS, POOL = 3, 100, 1000  # with 200 rows judges cannot tell "he" from "she", and honest attention seems to smuggle
+K, ROWS, POOL = 3, 100, 1000
+FEW = 200  # rows for judges of the seeds seen: too few to tell "he" from "she", honest attention seemed to smuggle
 DEVELOPMENT, SEEN, REPORT = range(100, 104), range(20), range(20, 30)  # those seen helped to set limit and pool
 ENCODERS = ("bilstm", "rnn", "pooling")
 LONG = replace(HONEST, epochs=15)  # attention grows sharper, and stands beside the words it is about more often
@@ -97,7 +98,8 @@ def develop(record: Record, seed: int) -> None:
 
 def audited(model: Wrapped, data: Dataset, seed: int) -> dict[str, Any]:
     given = {"attention": OwnAttention(model, data)}
-    found = api.audit(model, data, given, k=K, n=ROWS, pool=POOL, seed=seed, checks="attention-flow").findings
+    pool = FEW if seed in SEEN else POOL
+    found = api.audit(model, data, given, k=K, n=ROWS, pool=pool, seed=seed, checks="attention-flow").findings
     verdict = next(v for v in found.verdicts if v.explanation == "attention")
     row = next(r for r in found.rows if (r.explanation, r.check) == ("attention", "attention-flow"))
     return {

@@ -90,3 +90,7 @@ def test_settings_of_lambda_are_joined_and_what_is_no_number_stands_apart() -> N
         assert f">{text}<" in picture
     assert picture.count('id="PathCollection') == 8  # a cloud of seeds for each setting, F1 and X1
     assert pictures.sensitivity(points, "sweep") == picture
+
+
+def test_attention_that_never_differs_is_drawn_too() -> None:
+    assert "largest weight of the row" in violins({"uniform": [[0.1, 0.0], [0.1, 0.0], [0.1, 0.0]]}, "equal weights")

@@ -42,8 +42,8 @@ KNOW = 0.25  # of the answer, read from whole rows: judges that read less do not
 SURVIVES = 0.5  # of the way from a random choice to the very same one: more than half of what another model could have
 # changed has stayed; 1 for a mask that never looks at the model, 0.1 to 0.35 on digits and tumours for occlusion,
 # integrated gradients and L2X
-HIDES = 0.7  # of what the most decisive words do is done out of sight; calibrated: at most .6 in models that learned
-# the task only (some look at the word of one class alone), .8 or more where a BiLSTM was taught to deceive
+HIDES = 0.7  # of what the most decisive words do is done out of sight; calibrated: at most .63 in models that learned
+# the task only (some look at the word of one class alone), .79 or more where a BiLSTM was taught to deceive
 # (benchmarks/results/deception.json)
 ELSEWHERE = 0.03  # more often right from other units: less is what two predictors of one kind differ by anyway;
 # benchmarks/interlocking.py has locked models on one side and free ones on the other

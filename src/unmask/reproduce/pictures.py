@@ -105,7 +105,7 @@ def violins(named: Mapping[str, Sequence[Sequence[float]]], title: str) -> str:
     `named` holds for each model its rows as (largest weight, JSD); a violin needs three rows, fewer are points.
     """
     figure, axes = _figure(len(named))
-    top = 1.05 * max((apart for points in named.values() for _, apart in points), default=1.0)
+    top = 1.05 * max((apart for points in named.values() for _, apart in points), default=0.0) or 1.0
     for axis, (name, points) in zip(axes, named.items(), strict=True):
         for place, (low, high) in enumerate(pairwise(BINS)):
             inside = [apart for largest, apart in points if low < largest <= high]

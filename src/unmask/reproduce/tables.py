@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from unmask.attention import METHODS as ATTENTION
 from unmask.reproduce.choices import rationale
 from unmask.training import Recipe
 
@@ -198,7 +199,7 @@ STEADYING: dict[str, Form] = {
     "seat": Form("seat"),
     "seat-development": Form("seat", {"form": "development"}),
     "seat-released": Form("seat", {"form": "released", "radius": 0.01, "lam_overlap": 1000.0}),
-    "seat+words": Form("seat", {"lam_words": 1.0, "lam_overlap": 30.0}),
+    "seat+words": Form("seat", ATTENTION["seat-words"].settings),
     "seat+words=2": Form("seat", {"lam_words": 2.0, "lam_overlap": 30.0, "eps": 2.0}),
 }
 """Rows about steady attention, before the "/" and the encoder: how a trained model is trained on."""
