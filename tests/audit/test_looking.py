@@ -15,7 +15,7 @@ from unmask import distances, seeds
 from unmask.audit import looking as at
 from unmask.errors import InputError
 from unmask.models import Wrapped, bind, wrap
-from unmask.models.attending import RADIUS
+from unmask.models.attending import reach
 from unmask.nets import read
 from unmask.nets.attention import attention_net
 
@@ -95,7 +95,7 @@ def test_noise_is_added_to_the_vectors():
     said, w = at.shaken(case, s)
     net = case.model.module
     rng = seeds.generator(seeds.derive(case.seed, "noise on vectors"))
-    by = (2 * torch.rand(*s.x.shape, 2, generator=rng) - 1) * RADIUS
+    by = (2 * torch.rand(*s.x.shape, 2, generator=rng) - 1) * reach(net.table)
     vectors = net.table(s.x).detach() + by
     scores = (4 * vectors.sum(-1)).masked_fill(~s.valid, -1e9)
     assert_close(w, scores.softmax(1))

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from models.theirs import SHAPES, Theirs, theirs
 from nets.samples import SETS, TEXTS
 from unmask.errors import InputError
-from unmask.models.attending import Attentive, Shift, attentive, embedding_of, looked
+from unmask.models.attending import RADIUS, Attentive, Shift, attentive, embedding_of, looked, reach
 from unmask.nets import read
 from unmask.nets.attention import AttentionNet, attention_net
 from unmask.seeds import generator
@@ -347,3 +347,13 @@ def test_shifts_can_be_nested() -> None:
     with Shift(net.vectors, by), Shift(net.vectors, lambda vectors: -vectors):  # the inner one sees the outer one
         assert torch.equal(net.vectors(IDS), torch.zeros(*IDS.shape, 4))
     assert hooks(net) == 0
+
+
+# --- noise ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("spread", "far"), [(1.0, RADIUS), (0.45, RADIUS), (0.056, 0.007), (0.0, 0.0)])
+def test_noise_is_small_beside_the_vectors(spread: float, far: float) -> None:
+    table = nn.Embedding.from_pretrained(torch.tensor([[-1.0, 1.0]] * 500) * spread)
+    assert reach(table) == pytest.approx(far, abs=1e-5)
+    assert reach(nn.Identity()) == RADIUS

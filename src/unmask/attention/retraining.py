@@ -94,7 +94,7 @@ def explain(trainer: Any, x: Inputs, target: Tensor | None = None) -> Explanatio
     return explained(trainer, x, target, score)
 
 
-def steadiness(model: Attentive, part: Part, k: int, seed: int, radius: float = RADIUS) -> dict[str, float]:
+def steadiness(model: Attentive, part: Part, k: int, seed: int, radius: float | None = None) -> dict[str, float]:
     """F1 (macro), overlap with the old attention, entropy; JSD of attention and TVD of answers under noise."""
     raw, w = looked(model, part.x)
     other, moved = shaken(model, part.x, seed, radius)

@@ -21,7 +21,7 @@ from unmask.attention import retraining
 from unmask.attention.attacks import STEPS, unit
 from unmask.attention.lessons import Batch, Lesson
 from unmask.errors import InputError
-from unmask.models.attending import RADIUS, Shift, noise
+from unmask.models.attending import Shift, noise, reach
 from unmask.task import clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
@@ -93,7 +93,8 @@ def worst(lesson: Lesson, loss: Callable[[], Tensor], eps: float, rng: torch.Gen
 
     The way is that of the gradient near the row, not at it: what is smallest at the row has no gradient there.
     """
-    near = uphill(lesson, loss, lambda vectors: noise(vectors.shape, RADIUS, rng).to(vectors))
+    far = reach(lesson.embedding)
+    near = uphill(lesson, loss, lambda vectors: noise(vectors.shape, far, rng).to(vectors))
     with Shift(lesson.embedding, eps * unit(near)):
         return loss()
 

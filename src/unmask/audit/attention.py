@@ -55,7 +55,8 @@ DECISIVE = 0.05  # mean change of the answer by a row's most decisive word below
 def jsd(case: Case, subject: Subject) -> Values:
     """JSD of attention on the row and with uniform noise of 0.05 on word vectors; lower is better. Hu et al. 2023.
 
-    Constant attention has 0: read it beside its entropy.
+    Small vectors, as those of pretrained transformers, are moved by an eighth of the spread of their values. Constant
+    attention has 0: read it beside its entropy.
     """
     return _about(case, subject, lambda s: distances.jsd(s.w, shaken(case, s)[1], s.valid), _elsewhere(case))
 

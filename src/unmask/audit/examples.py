@@ -15,7 +15,7 @@ from unmask.audit.locked import explains_itself
 from unmask.audit.looking import see
 from unmask.errors import UnmaskError
 from unmask.heat import Heat
-from unmask.models.attending import RADIUS, shaken
+from unmask.models.attending import embedding_of, reach, shaken
 from unmask.types import Example
 
 __all__ = ["examples", "heats", "learning", "places"]
@@ -73,12 +73,11 @@ def heats(case: Case) -> list[Heat]:
     except UnmaskError:
         return []
     drawn = torch.stack([s.w[index], *moved], 1)  # (rows, lines, d)
-    return [
-        _heat(case, i, lines, number + 1) for number, (i, lines) in enumerate(zip(index.tolist(), drawn, strict=True))
-    ]
+    rows, far = enumerate(zip(index.tolist(), drawn, strict=True), 1), reach(embedding_of(s.model.module))
+    return [_heat(case, i, lines, number, far) for number, (i, lines) in rows]
 
 
-def _heat(case: Case, i: int, lines: torch.Tensor, number: int) -> Heat:
+def _heat(case: Case, i: int, lines: torch.Tensor, number: int, far: float) -> Heat:
     words = case.x[i]
     shown = lines[0, : len(words)].topk(min(WIDE, len(words))).indices.sort().values
     apart = distances.jsd(lines[:1].expand(DRAWS, -1), lines[1:], case.valid[i].expand(DRAWS, -1))
@@ -90,7 +89,7 @@ def _heat(case: Case, i: int, lines: torch.Tensor, number: int) -> Heat:
         label=f"row {number}, the model says {case.data.classes[int(case.target[i])]}",
         words=tuple(words[t] for t in shown.tolist()),
         lines=tuple(zip(names, weights, strict=True)),
-        note=f"{part}mean JSD {float(apart.mean()):.4f} under uniform noise of {RADIUS} on word vectors",
+        note=f"{part}mean JSD {float(apart.mean()):.4f} under uniform noise of {far:.2g} on word vectors",
     )
 
 

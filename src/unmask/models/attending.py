@@ -18,9 +18,10 @@ from torch import Tensor, nn
 from unmask import seeds
 from unmask.errors import InputError
 
-__all__ = ["RADIUS", "Attentive", "Shift", "attentive", "embedding_of", "looked", "noise", "shaken"]
+__all__ = ["RADIUS", "Attentive", "Shift", "attentive", "embedding_of", "looked", "noise", "reach", "shaken"]
 
-RADIUS = 0.05  # of the noise on word vectors under which attention should stand still
+RADIUS = 0.05  # of the noise on word vectors under which attention should stand still, at most
+SMALL = 0.125  # of the spread of a table's values: a pretrained transformer's vectors are as small as RADIUS itself
 VALUES = 200_000  # ids that are read at once, at most: those of 512 rows of 400 words
 EXACT = 1e-6  # how near the answer must be when a module's own weights are put back
 
@@ -207,8 +208,15 @@ def noise(shape: torch.Size, radius: float, rng: torch.Generator) -> Tensor:
     return (2 * torch.rand(shape, generator=rng, device=rng.device) - 1) * radius
 
 
-def shaken(model: Attentive, x: Tensor, seed: int, radius: float = RADIUS) -> tuple[Tensor, Tensor]:
+def reach(embedding: nn.Module) -> float:
+    """How far noise moves a value of a word vector: RADIUS, or less where the vectors themselves are small."""
+    table = getattr(embedding, "weight", None)
+    return min(RADIUS, SMALL * float(table.detach().std())) if isinstance(table, Tensor) else RADIUS
+
+
+def shaken(model: Attentive, x: Tensor, seed: int, radius: float | None = None) -> tuple[Tensor, Tensor]:
     """Raw answers and weights under uniform noise on word vectors: one draw, alike for every model with this seed."""
-    rng = seeds.generator(seeds.derive(seed, "noise on vectors"))
-    with Shift(embedding_of(model.module), lambda vectors: noise(vectors.shape, radius, rng).to(vectors)):
+    rng, embedding = seeds.generator(seeds.derive(seed, "noise on vectors")), embedding_of(model.module)
+    far = reach(embedding) if radius is None else radius
+    with Shift(embedding, lambda vectors: noise(vectors.shape, far, rng).to(vectors)):
         return looked(model, x)

@@ -22,7 +22,7 @@ from unmask.data import load
 from unmask.data.vectors import glove, known
 from unmask.methods import make
 from unmask.models import Wrapped
-from unmask.models.attending import RADIUS, Attentive, Shift, attentive, embedding_of, looked, shaken
+from unmask.models.attending import Attentive, Shift, attentive, embedding_of, looked, reach, shaken
 from unmask.nets import Vocabulary
 from unmask.nets.pretrained import tuned_layers
 from unmask.reproduce.measuring import Trial, interval, percent, some
@@ -144,7 +144,7 @@ def _hit(look: _Look, old: _Look) -> dict[str, Tensor]:
             with Shift(embedding_of(module), delta):
                 return soft_cross_entropy(module(x), said)
 
-        delta = ascend(harm, there, RADIUS, rng)
+        delta = ascend(harm, there, reach(embedding_of(module)), rng)
         with Shift(embedding_of(module), delta):
             found.append(looked(look.attention, x))
     q, v = torch.cat([raw for raw, _ in found]).softmax(1), torch.cat([v for _, v in found])
