@@ -100,7 +100,20 @@ def last_name(node: ast.expr) -> str:
 
 # --- imports point one way -------------------------------------------------------------------------------------------
 
-BASE = {"entries", "errors", "seeds", "drawing", "heat", "labels", "pixels", "progress", "types", "devices", "writing"}
+BASE = {
+    "change",
+    "devices",
+    "drawing",
+    "entries",
+    "errors",
+    "heat",
+    "labels",
+    "pixels",
+    "progress",
+    "seeds",
+    "types",
+    "writing",
+}
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
 BELOW_METHODS = BELOW_TRAINING | {"distances", "training", "judge", "task", "saving", "weighting"}
 METHOD_ROOMS = {"explainers", "attention", "rationales"}
@@ -128,7 +141,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "importance": BELOW_METHODS | {"methods"},
     "foreign": BELOW_TRAINING,
     "audit": BELOW_METHODS,
-    "report": {"errors", "types", "drawing", "heat", "labels", "writing"},
+    "report": {"change", "errors", "types", "drawing", "heat", "labels", "writing"},
     "study": BASE | {"data", "audit"},
     "stored": BASE | {"audit"},
     "config": BELOW_METHODS,

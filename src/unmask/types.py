@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from unmask import drawing
+from unmask.change import Better, Change
 from unmask.errors import InputError
 from unmask.heat import Heat
 
@@ -37,7 +38,6 @@ __all__ = [
 ]
 
 Kind = Literal["table", "image", "words", "sentences"]
-Better = Literal["higher", "lower", "none"]
 Inputs = Any  # rows: float32 (n, columns) or (n, channels, height, width); list[list[str]], one deeper for sentences
 
 
@@ -292,6 +292,7 @@ class Findings:
     controls: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     heats: tuple[Heat, ...] = ()  # of a model with attention
+    changes: tuple[Change, ...] = ()  # of a model that was trained on
     settings: Mapping[str, Any] = field(default_factory=dict)  # k, n, split, seed, removal, versions, thresholds
     questions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # question -> its checks, in order
     definitions: Mapping[str, str] = field(default_factory=dict)  # check -> one sentence

@@ -52,7 +52,12 @@ def test_a_users_model_before_and_after_in_one_report(example: Path, run: Run) -
     assert ("attention (after seat-words)", "attention-jsd") in values
     assert {"attention (before)", "attention (after seat-words)"} <= {v["explanation"] for v in found["verdicts"]}
     assert set(found["settings"]["training"]) == {"before", "after", "promises"}
-    assert "attention (after seat-words)" in (example / "report.html").read_text()
+    assert [c["name"] for c in found["changes"]] == ["f1", "jsd", "tvd", "entropy", "overlap", "gamma", "beta", "alpha"]
+    assert found["changes"][1]["before"] == found["settings"]["training"]["before"]["jsd"]
+    assert "what the training changed" in done.out
+    page = (example / "report.html").read_text()
+    assert "attention (after seat-words)" in page
+    assert "What the training changed" in page
 
     spec = importlib.util.spec_from_file_location("again", EXAMPLE)
     assert spec is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from safetensors.torch import save
 
 from unmask import api
+from unmask.change import Better, Change
 from unmask.cli.options import STEADY
 from unmask.cli.sources import Source, UserTask
 from unmask.cli.steps import check_place, finish, tell, user_task
@@ -22,6 +24,17 @@ from unmask.writing import write_bytes
 __all__ = ["SteadyRequest", "steady_step"]
 
 WEIGHTS = "steady.safetensors"
+READ: dict[str, tuple[Better, str]] = {
+    "f1": ("higher", "how often it is right, macro F1"),
+    "jsd": ("lower", "how far noise on word vectors moves attention"),
+    "tvd": ("lower", "how far the same noise moves the answer"),
+    "entropy": ("none", "1 is attention that is equal everywhere: steady, and of no use"),
+}
+PROMISED: dict[str, tuple[Better, str]] = {
+    "gamma": ("lower", "in 95% of rows the answer is within this of the old one"),
+    "beta": ("higher", "in 95% of rows at least this share of the heaviest words is the same"),
+    "alpha": ("lower", "in 95% of rows no small change of attention moves the answer further"),
+}
 POOL = 800  # rows that judges learn from: there are two audits
 
 
@@ -51,10 +64,19 @@ def steady_step(source: Source, request: SteadyRequest, out: Path) -> None:
     before = _audited(task, request)
     trainer.fit(task.model, task.data)
     after = _audited(replace(task, model=trainer.model_), request)
-    report = side_by_side({"before": before, f"after {request.method}": after}, {"training": trainer.readings_})
+    both, read = {"before": before, f"after {request.method}": after}, trainer.readings_
+    report = side_by_side(both, {"training": read}, _changes(read, request.k))
     write_bytes(out / WEIGHTS, save({name: t.contiguous() for name, t in trainer.model_.module.state_dict().items()}))
     finish(report, out)
     tell(f"the weights of the steady model: {out / WEIGHTS} (load_state_dict(safetensors.torch.load_file(...)))")
+
+
+def _changes(read: Mapping[str, Mapping[str, float]], k: int) -> list[Change]:
+    """What was read of the model on validation rows, and what it promises there (Definition 2 of SEAT)."""
+    old, new, kept = read["before"], read["after"], read.get("promises", {})
+    both = [Change(name, old[name], new[name], better, told) for name, (better, told) in READ.items()]
+    same = Change("overlap", None, new["overlap"], "higher", f"of the {k} heaviest words are the same")
+    return [*both, same, *(Change(name, None, kept[name], *PROMISED[name]) for name in PROMISED if name in kept)]
 
 
 def _audited(task: UserTask, request: SteadyRequest) -> Any:

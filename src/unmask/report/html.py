@@ -112,6 +112,7 @@ def page(findings: Findings, version: str) -> str:
         summary=summary(findings),
         cards=[_card(findings, v) for v in findings.verdicts if v.explanation not in findings.controls],
         controls=[_card(findings, v) for v in findings.verdicts if v.explanation in findings.controls],
+        changes=[(c, ARROWS[c.better], number(c.before), number(c.after)) for c in findings.changes],
         front=_front(findings),
         sections=_sections(findings),
         heats=[(heat, Markup(pictures.heat(heat.words, heat.lines, heat.told))) for heat in findings.heats],

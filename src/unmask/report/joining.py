@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from unmask.change import Change
 from unmask.errors import InputError
 from unmask.heat import Heat
 from unmask.report.report import Report
@@ -15,10 +16,13 @@ from unmask.types import Findings
 __all__ = ["side_by_side"]
 
 
-def side_by_side(reports: Mapping[str, Report], settings: Mapping[str, Any] | None = None) -> Report:
+def side_by_side(
+    reports: Mapping[str, Report], settings: Mapping[str, Any] | None = None, changes: Sequence[Change] = ()
+) -> Report:
     """One report of several audits of the same task, by name: "attention" of "before" becomes "attention (before)".
 
-    The examples of all audits that show the same row stand together. `settings` are added to those of the first.
+    The examples of all audits that show the same row stand together. `settings` are added to those of the first;
+    `changes` tell what became of a model between them.
     """
     if len(reports) < 2:
         raise InputError(f"side_by_side takes two reports or more by name, got {len(reports)}")
@@ -38,6 +42,7 @@ def side_by_side(reports: Mapping[str, Report], settings: Mapping[str, Any] | No
             controls=tuple(control for part in parts.values() for control in part.controls),
             examples=tuple(example for part in parts.values() for example in part.examples),
             heats=tuple(sorted((heat for part in parts.values() for heat in part.heats), key=_row)),
+            changes=tuple(changes),
             settings={**first.settings, **(settings or {})},
             questions=questions,
             definitions={name: said for part in parts.values() for name, said in part.definitions.items()},

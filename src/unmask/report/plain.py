@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def as_json(findings: Findings, version: str) -> dict[str, Any]:
         "controls": list(findings.controls),
         "settings": plain(findings.settings),
         "definitions": plain(findings.definitions),
+        **({"changes": [plain(asdict(c)) for c in findings.changes]} if findings.changes else {}),
         **({"heats": heats} if heats else {}),
         **{name: plain(found) for name in ("places", "learning") if (found := getattr(findings, name))},
     }

@@ -11,9 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from unmask.report.wording import ARROWS, DECIDING, SYMBOLS, find, names_of, said
+from unmask.report.wording import ARROWS, DECIDING, SYMBOLS, find, names_of, number, said
 
 if TYPE_CHECKING:
+    from unmask.change import Change
     from unmask.types import Findings, Verdict
 
 __all__ = ["summary"]
@@ -26,7 +27,8 @@ def summary(findings: Findings) -> Group:
     """Verdicts with the deciding numbers, each beside the random control's, and the reasons below."""
     head = Text.assemble(("task   ", "dim"), findings.task, "\n", ("model  ", "dim"), findings.model)
     reasons = [_reasons(verdict) for verdict in findings.verdicts if verdict.explanation not in findings.controls]
-    return Group(head, "", _table(findings), Text("in brackets: the random control", "dim"), *reasons)
+    changes = [_changes(findings.changes)] if findings.changes else []
+    return Group(head, "", _table(findings), Text("in brackets: the random control", "dim"), *reasons, *changes)
 
 
 def _table(findings: Findings) -> Table:
@@ -44,6 +46,17 @@ def _table(findings: Findings) -> Table:
         judged = Text(f"{SYMBOLS[word]} {word}", COLOURS[word]) if word else Text("reference", "dim")
         table.add_row(Text(name), judged, *(_cell(findings, name, check) for check in checks))
     return table
+
+
+def _changes(changes: tuple[Change, ...]) -> Group:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for title in ("validation rows", "before", "after"):
+        table.add_column(title, justify="left" if title == "validation rows" else "right", no_wrap=True)
+    table.add_column("")
+    for change in changes:
+        name = f"{change.name} {ARROWS[change.better]}"
+        table.add_row(name, number(change.before), Text(number(change.after), "bold"), Text(change.told, "dim"))
+    return Group(Text("\nwhat the training changed", "bold"), table)
 
 
 def _arrow(findings: Findings, check: str) -> str:
