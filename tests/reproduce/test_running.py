@@ -16,7 +16,7 @@ from unmask.errors import InputError, UnmaskWarning
 from unmask.explainers.meed import MEED
 from unmask.reproduce import judging, running, tables
 from unmask.reproduce.measuring import Trial
-from unmask.reproduce.running import Request, _summary, run, seeds_apart, seeds_stored, stored, tables_so_far
+from unmask.reproduce.running import Request, run, seeds_apart, seeds_stored, stored, tables_so_far
 from unmask.writing import add_line
 
 CONTRACT = {"table", "dataset", "row", "metric", "paper", "here", "low", "high", "seeds", "better", "note"}
@@ -116,13 +116,6 @@ def test_intervals_over_seeds_are_those_of_t(tmp_path: Path, measured: list[str]
     assert (line["low"], line["high"]) == (pytest.approx(low, abs=0.01), pytest.approx(high, abs=0.01))
     single = run(request_for(tmp_path, rows=("meed",)))["rows"][0]
     assert (single["low"], single["high"]) == (single["here"] - 1, single["here"] + 1)
-
-
-def test_intervals_of_shares_end_where_per_cents_end() -> None:
-    found = [[10.0, 0.0, 20.0], [99.0, 98.0, 100.0]]
-    assert _summary(found, bounded=True) == (54.5, 0.0, 100.0)
-    free = _summary(found)
-    assert free[1] < 0 < 100 < free[2]
 
 
 def test_a_later_line_adds_to_an_earlier_one(tmp_path: Path) -> None:
@@ -394,16 +387,6 @@ def test_a_row_of_another_table_with_other_metrics_is_measured_again(
     assert asked == [one.tables()[0].metrics, three.tables()[0].metrics]
     values = stored(tmp_path, one.trials())[one.trials()[0].key]["values"]
     assert {"jsd", "jsd-words"} <= set(values)
-
-
-def test_directions_of_metrics_that_are_no_checks() -> None:
-    assert [running._better(m) for m in ("fs-m", "fu-m", "f1", "locked", "x1")] == [
-        "higher",
-        "lower",
-        "higher",
-        "lower",
-        "none",
-    ]
 
 
 def test_lines_of_a_claim_say_whether_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

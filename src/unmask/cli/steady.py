@@ -35,7 +35,6 @@ PROMISED: dict[str, tuple[Better, str]] = {
     "beta": ("higher", "in 95% of rows at least this share of the heaviest words is the same"),
     "alpha": ("lower", "in 95% of rows no small change of attention moves the answer further"),
 }
-POOL = 800  # rows that judges learn from: there are two audits
 
 
 @dataclass(frozen=True)
@@ -81,4 +80,4 @@ def _changes(read: Mapping[str, Mapping[str, float]], k: int) -> list[Change]:
 
 def _audited(task: UserTask, request: SteadyRequest) -> Any:
     given = {"attention": "attention"}
-    return api.audit(task.model, task.data, given, request.k, n=request.rows, seed=task.seed, pool=POOL)
+    return api.audit(task.model, task.data, given, request.k, n=request.rows, seed=task.seed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 import shutil
-import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,10 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
-from scipy import stats
-
 from unmask import progress
-from unmask.audit import CHECKS
 from unmask.errors import InputError, UnmaskError
 from unmask.reproduce import PAPERS
 from unmask.reproduce.attending import attended
@@ -28,7 +24,8 @@ from unmask.reproduce.rationalizing import rationalized
 from unmask.reproduce.references import reference, shortened
 from unmask.reproduce.request import Request
 from unmask.reproduce.steadying import steadied
-from unmask.reproduce.tables import CONTROLS, SHARES, Bar, Scale, Table
+from unmask.reproduce.summing import base, better, ends, summary
+from unmask.reproduce.tables import CONTROLS, Bar, Scale, Table
 from unmask.sweep import engine
 from unmask.sweep.engine import Failure, Job
 from unmask.writing import add_line
@@ -232,7 +229,7 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
     names = {m: None for r in values for m in r if m.partition("@")[0] in table.metrics}
     for metric in [*published, *(m for m in names if m not in published)]:
         here = [r[metric] for r in values if r.get(metric) is not None]
-        value, low, high = _summary(here, bounded=_base(metric) in SHARES)
+        value, low, high = summary(here, ends(base(metric)))
         lines.append(
             {
                 "table": table.name,
@@ -245,7 +242,7 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
                 "high": high,
                 "seeds": len(here),
                 "by_seed": [v[0] for v in here],
-                "better": _better(_base(metric)),
+                "better": better(base(metric)),
                 "n": rows_behind(metric, results[0].get("n")),
                 "note": table.note,
                 **_claimed(table, bars.get(metric), low, high),
@@ -261,38 +258,6 @@ def _claimed(table: Table, bar: Bar | None, low: float | None, high: float | Non
     told = None if bar is None else [bar.way, bar.limit]
     reading = None if bar is None or low is None or high is None else bar.reading(low, high)
     return {"claim": table.claim, "bar": told, "reading": reading}
-
-
-def _base(metric: str) -> str:
-    """Of which metric this is the part of a class, or the value against other marks."""
-    return metric.partition("@")[0].removesuffix("-original")
-
-
-def _better(metric: str) -> str:
-    if metric in CHECKS:
-        return CHECKS[metric].better
-    known = {"higher": ("accuracy", "precision", "recall", "f1", "iou-f1", "auprc", "overlap"), "lower": ("locked",)}
-    return next((way for way, names in known.items() if metric in names), "none")
-
-
-def _summary(
-    found: Sequence[Sequence[float]], bounded: bool = False
-) -> tuple[float | None, float | None, float | None]:
-    """Mean with its interval: over seeds by t where there are several, over test rows where there is one.
-
-    `bounded`: a share of rows; the interval ends where per cents end.
-    """
-    if not found:
-        return None, None, None
-    if len(found) == 1:
-        value, low, high = found[0]
-        return value, low, high
-    means = [value for value, _, _ in found]
-    mean = statistics.fmean(means)
-    half = float(stats.t.ppf(0.975, len(means) - 1)) * statistics.stdev(means) / len(means) ** 0.5
-    low, high = (max(0.0, mean - half), min(100.0, mean + half)) if bounded else (mean - half, mean + half)
-    value, low, high = (float(f"{v:.6g}") for v in (mean, low, high))
-    return value, low, high
 
 
 def _versions() -> dict[str, str]:
