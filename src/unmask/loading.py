@@ -45,7 +45,8 @@ def load(path: str | Path, model: Any = None, data: Dataset | None = None) -> An
     task = _task(facts, tensors, model if model is None or data is None else bind(model, data))
     if hasattr(explainer, "build"):
         explainer.build(task)
-    explainer.task_ = task
+    if not hasattr(explainer, "task_"):  # what trains the model itself on has a task of its own
+        explainer.task_ = task
     if facts["readings"]:
         explainer.readings_ = facts["readings"]
     for name, part in parts_of(explainer).items():

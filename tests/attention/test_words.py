@@ -13,14 +13,14 @@ from torch import Tensor, nn
 
 from attention.samples import SHORT, K, batch, lessons, model, net, task
 from nets.samples import SETS
-from reference import at_vectors
-from unmask.attention import words
-from unmask.attention.attacks import STEPS
+from unmask.attention import moving, words
+from unmask.attention.coded import CodedSEAT
 from unmask.attention.lessons import Batch, Lesson, lesson
+from unmask.attention.moving import adversarial, attacked, moved, slope
 from unmask.attention.seat import SEAT
-from unmask.attention.words import WordAT, adversarial, attacked, moved, slope
+from unmask.attention.words import WordAT
 from unmask.errors import InputError
-from unmask.models.attending import noise
+from unmask.models.attending import RADIUS
 from unmask.nets import read
 from unmask.nets.attention import attention_net
 from unmask.nets.pieces import Pieces
@@ -55,57 +55,9 @@ def caught(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
         seen.append(by)
         return moved(lesson, rows, by)
 
-    monkeypatch.setattr(words, "moved", spy)
+    for module in (moving, words):
+        monkeypatch.setattr(module, "moved", spy)
     return seen
-
-
-# --- the gradient and the changes along it ----------------------------------------------------------------------------
-
-
-@EITHER
-def test_the_slope_is_the_gradient_at_the_vectors(hooked: bool) -> None:
-    made = lessons(hooked, noise=0.2)
-    rows = batch(made)
-    found = slope(made, rows, rows.y)
-    for i in range(len(rows.x)):
-        _, want = at_vectors(student(made), made.embedding, rows.x[i], int(rows.y[i]))  # type: ignore[arg-type]
-        close(found[i], -want[0])
-    assert float(found[~rows.valid].abs().sum()) == 0
-    assert not found.requires_grad
-
-
-@EITHER
-def test_moved_vectors_are_moved(hooked: bool) -> None:
-    made = lessons(hooked, noise=0.2)
-    rows = batch(made)
-    change = torch.randn(*rows.x.shape, 12, generator=generator(0))
-    close(moved(made, rows, change), at(made, rows.x, change))
-    close(student(made)(rows.x), at(made, rows.x, torch.zeros(12)))  # and back where they were
-
-
-@pytest.mark.parametrize("eps", [0.1, 1.0, 5.0])
-def test_word_at_goes_eps_along_the_gradient(eps: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, seen = lessons(noise=0.2), caught(monkeypatch)
-    rows = batch(made)
-    loss = adversarial(made, rows, rows.y, eps)
-    (change,) = seen
-    g = slope(made, rows, rows.y)
-    for i in range(len(rows.x)):
-        assert float(change[i].norm()) == pytest.approx(eps, rel=1e-5)
-        cosine = float((change[i] * g[i]).sum() / (change[i].norm() * g[i].norm()))
-        assert cosine == pytest.approx(1.0, abs=1e-5)
-    close(loss, soft_cross_entropy(at(made, rows.x, change), rows.y))
-    assert not change.requires_grad
-
-
-def test_a_small_change_costs_what_the_gradient_says() -> None:
-    made = lessons(noise=0.2)
-    rows = batch(made)
-    for target in (rows.y, rows.p):  # classes or answers
-        plain = soft_cross_entropy(student(made)(rows.x), target)
-        length = slope(made, rows, target).flatten(1).norm(dim=1)
-        close(adversarial(made, rows, target, 1e-2) - plain, 1e-2 * length, atol=2e-4)
-        assert bool((adversarial(made, rows, target, 0.5) > plain).all())
 
 
 def test_the_loss_of_word_at_is_the_clean_one_and_the_moved_one() -> None:
@@ -181,45 +133,6 @@ def test_word_iat_needs_a_table_of_words(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(words, "slope", lambda *_: torch.zeros(len(rows.x), rows.x.shape[1] + 1, 12))  # a vector more
     with pytest.raises(InputError, match=r"word-iat needs a model that reads ids \(rows, words\) through an nn.Embed"):
         iat()._toward(made, rows)
-
-
-# --- the attack of the released code ----------------------------------------------------------------------------------
-
-
-@EITHER
-def test_the_released_attack_step_by_step(hooked: bool) -> None:
-    made = lessons(hooked, noise=0.2)
-    rows, radius = batch(made), 0.1
-    vectors = student(made).embedding.table(rows.x).detach()
-    by = noise(vectors.shape, radius, generator(0))
-
-    def said(by: Tensor) -> Tensor:
-        return at(made, rows.x, (vectors + by).clamp(0, 1) - vectors)
-
-    for _ in range(STEPS):
-        cut = ((vectors + by).clamp(0, 1) - vectors).requires_grad_()
-        wrong = 1 - at(made, rows.x, cut).softmax(1)[torch.arange(len(rows.y)), rows.y]
-        by = (by + torch.autograd.grad(wrong.sum(), cut)[0].sign() * 2 * radius / STEPS).clamp(-radius, radius)
-    raw, w = attacked(made, batch(made), radius)
-    close(raw, said(by), atol=1e-4)
-    cut = (vectors + by).clamp(0, 1) * (rows.x > HIDDEN)[..., None]
-    close(w, student(made).attention(student(made).encoder(cut, rows.valid), rows.valid), atol=1e-4)
-    unmoved = said(torch.zeros_like(by)).softmax(1)[torch.arange(len(rows.y)), rows.y]
-    assert bool((raw.softmax(1)[torch.arange(len(rows.y)), rows.y] < unmoved + 1e-5).all())
-
-
-def test_attacked_vectors_lie_between_0_and_1_and_within_the_radius() -> None:
-    made = lessons(noise=0.2)
-    rows, seen = batch(made), []
-    handle = student(made).embedding.register_forward_hook(lambda _module, _inputs, out: seen.append(out.detach()))
-    attacked(made, rows, 0.1)
-    handle.remove()
-    plain = student(made).embedding(rows.x).detach()
-    for vectors in seen[1:]:  # the first run is that of the vectors as they are
-        assert float(vectors.min()) >= -1e-6
-        assert float(vectors.max()) <= 1 + 1e-6
-        assert float((vectors - plain.clamp(0, 1)).abs().max()) <= 0.1 + 1e-6
-    assert float(plain.min()) < -0.5  # what is below 0 is lost, as published
 
 
 # --- who learns -------------------------------------------------------------------------------------------------------
@@ -312,14 +225,14 @@ def test_vectors_of_sub_words_are_moved_by_eps(
     (by,) = seen
     assert by.shape == (*rows.x.shape, 384)
     assert not by[rows.x == 0].any()
-    close(by.flatten(1).norm(dim=1), torch.full((len(by),), 0.05))
+    close(by.flatten(1).norm(dim=1), torch.full((len(by),), 0.05 * made.reach / RADIUS))
 
 
 @pytest.mark.slow
 def test_seat_and_its_attacks_take_a_model_of_sub_words(pieces: tuple[Lesson, Batch]) -> None:
     made, rows = pieces
-    for form in ("paper", "released"):
-        loss = SEAT(k=1, form=form, lam_words=1.0).loss(made, rows)
+    for trainer in (SEAT(k=1, lam_words=1.0), CodedSEAT(k=1)):
+        loss = trainer.loss(made, rows)
         assert loss.shape == (len(rows.y),)
         grads = torch.autograd.grad(loss.sum(), made.student.attention.parameters())
         assert all(bool(g.isfinite().all()) and float(g.abs().sum()) > 0 for g in grads)

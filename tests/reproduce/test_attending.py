@@ -12,11 +12,12 @@ from attention.planted import corpus, shortcut
 from unmask.attention.schemes import Plain
 from unmask.data import available
 from unmask.models.attending import attentive, looked
-from unmask.reproduce import attending, tables
-from unmask.reproduce.attending import SCHEMES, attended
-from unmask.reproduce.measuring import Trial
+from unmask.reproduce import attending
+from unmask.reproduce.attending import attended
+from unmask.reproduce.attentive import ATTENDING, REVIEWS
+from unmask.reproduce.measuring import SCHEMES, Trial
 from unmask.reproduce.shortcuts import TABLES
-from unmask.reproduce.tables import ATTENDING, REVIEWS, SCALES, made
+from unmask.reproduce.tables import SCALES, made
 from unmask.training import Recipe
 
 pytestmark = pytest.mark.slow
@@ -31,7 +32,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     net = shortcut()
     found = corpus(REVIEWED), net.reader, net.embedding.table.weight.detach()
     monkeypatch.setattr(attending, "_reviews", lambda dataset, seed, scale: found)
-    monkeypatch.setattr(tables, "_attending", lambda method, scale: Recipe(epochs=2, batch=64, rate=2e-3))
+    monkeypatch.setattr(
+        "unmask.reproduce.attentive._attending", lambda method, scale: Recipe(epochs=2, batch=64, rate=2e-3)
+    )
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -79,7 +82,7 @@ def test_other_settings_are_another_trial(monkeypatch: pytest.MonkeyPatch) -> No
     assert key() != before
     monkeypatch.undo()
     assert key() == before
-    monkeypatch.setitem(ATTENDING, "attention+weighting", tables.Form("weighting", {"noise": 0.5}))
+    monkeypatch.setitem(ATTENDING, "attention+weighting", ("weighting", {"noise": 0.5}))
     assert key() != before
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from unmask.methods import METHODS, make
 from unmask.reproduce import PAPERS, tables_of
+from unmask.reproduce.attentive import ATTENDING, STEADYING
 from unmask.reproduce.choices import RATIONALES
 from unmask.reproduce.measuring import Trial
-from unmask.reproduce.tables import ATTENDING, CONTROLS, FORMS, QUICK, SCALES, STEADYING, Bar, Table, made, named
+from unmask.reproduce.tables import CONTROLS, FORMS, QUICK, SCALES, Bar, Table, made, named
 
 WORDS = Table("t", "imdb", "words", 10, "pad", ("fs-m",), ("meed",))
 PIXELS = Table("t", "mnist-3-8", "image", 25, "zero", ("fs-m",), ("meed",))
@@ -22,7 +23,7 @@ EVERY = [(paper, table) for paper in PAPERS for table in tables_of(paper)]
 def test_a_table_is_made_of_known_rows(paper: str, table: Table) -> None:
     if table.kind == "attention":
         assert {row.partition("/")[0] for row in table.rows} <= set(ATTENDING)
-        assert {row.partition("/")[2] for row in table.rows} == {"pooling", "rcnn"}
+        assert {row.partition("/")[2] for row in table.rows} <= {"pooling", "rcnn"}
     elif table.kind == "steady":
         assert {row.partition("/")[0] for row in table.rows} <= set(STEADYING)
         assert {row.partition("/")[2] for row in table.rows} - {"transformer"} == {"rnn", "bilstm"}

@@ -21,6 +21,19 @@ METHODS: dict[str, Method] = {
         settings={"lam_words": 1.0, "lam_overlap": 30.0},
         needs_gradients=True,
     ),
+    "seat-development": Method(
+        "coded:CodedSEAT",
+        "what an older version of SEAT's code does: total variation from the old answer, both times",
+        "Hu et al. 2023, code",
+        settings={"form": "development", "radius": 0.05, "lam_overlap": 100.0},
+        needs_gradients=True,
+    ),
+    "seat-released": Method(
+        "coded:CodedSEAT",
+        "what SEAT's released code does: labels under attack on word vectors; the old model has no part in it",
+        "Hu et al. 2023, code",
+        needs_gradients=True,
+    ),
     "word-at": Method(
         "words:WordAT",
         "an attention model trained on against moved word vectors",

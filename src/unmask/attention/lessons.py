@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from unmask.errors import InputError
 from unmask.models import Wrapped
-from unmask.models.attending import Attentive, attentive, embedding_of, looked
+from unmask.models.attending import Attentive, attentive, embedding_of, looked, reach
 from unmask.task import Task, begin
 from unmask.types import Dataset, Inputs, Split
 
@@ -65,6 +66,11 @@ class Lesson:
     def embedding(self) -> nn.Module:
         """The part of the student that turns words into vectors."""
         return embedding_of(self.student.module)
+
+    @cached_property
+    def reach(self) -> float:
+        """How far noise moves a value of a word vector of the model as given."""
+        return reach(embedding_of(self.given.module))
 
 
 def lesson(model: Any, data: Dataset, k: int, removal: str | None, words: Sequence[str] = ()) -> Lesson:

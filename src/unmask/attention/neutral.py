@@ -3,7 +3,7 @@
 "Why is Attention Not So Attentive?", Bai et al. 2021, section 4.3. A classifier C learns P(y | attention) beside the
 model, which then learns with w = P(y) / C(y | attention), no slope going through w:
 
-    min  mean_i  w_i CE(y_i, answer(states_i, attention_i)) / mean_i w_i
+    min  mean_i  w_i CE(y_i, answer(states_i, attention_i))
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Weighting:
     many of the rows see their attention mixed with a random one, so that no attention settles the label. `smooth` of
     C's labels are spread over all classes, its probabilities count as `floor` where they are lower, and the first
     `warm` epochs are not weighted; each of these three leaves something of the code unpaid for, and a code that pays a
-    little is learned. A rate for C alone: `Recipe(rate={"weighting": 1e-3, "mask classifier": 3e-3})`.
+    little is learned. With `normalise` weights have mean 1. `Recipe(rate={"mask classifier": ...})` is C's own rate.
     """
 
     hidden: int = 128
@@ -45,6 +45,7 @@ class Weighting:
     smooth: float = 0.0
     floor: float = 0.01
     warm: int = 0
+    normalise: bool = True
     select: bool = True
     recipe: Recipe = replace(USUAL, rate={"weighting": 1e-3, "mask classifier": 3e-3})
     method: ClassVar[str] = "weighting"
@@ -128,14 +129,17 @@ class _Neutral:
         self.weighed.note(w, told.argmax(1) == y)
         if next(self.taken) < self.scheme.warm * self.weighed.steps:
             w = torch.ones_like(w)
-        return (w * self.own.loss(states, attention, y)).sum() / w.sum()
+        return self._mean(w, self.own.loss(states, attention, y))
 
     def judged(self, x: Tensor, y: Tensor, valid: Tensor, index: Tensor, rng: torch.Generator) -> Tensor:
         """The weighted loss of rows that nobody learns, without noise."""
         attention, states = self.own.model.attend(x)
         told = self.told(x, attention, index).softmax(1)
         w = weights(self.frequency.expand_as(told), told, y, self.scheme.floor)
-        return (w * self.own.loss(states, attention, y)).sum() / w.sum()
+        return self._mean(w, self.own.loss(states, attention, y))
+
+    def _mean(self, w: Tensor, loss: Tensor) -> Tensor:
+        return (w * loss).sum() / (w.sum() if self.scheme.normalise else len(w))
 
     def leak(self) -> float:
         """How often C guesses the label of validation rows from attention alone."""

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
+from unmask import saving
 from unmask.attention import retraining
 from unmask.attention.attacks import unit
 from unmask.attention.lessons import Batch, Lesson
@@ -43,7 +44,7 @@ class AttentionAT:
     method: ClassVar[str] = "attention-at"
     aims: ClassVar[bool] = False
     clone = clone
-    explain = retraining.explain
+    build, explain, save = retraining.build, retraining.explain, saving.save
 
     def __post_init__(self) -> None:
         if self.way not in ("random", "gradient", "differences"):

@@ -9,23 +9,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import torch
-from sklearn.metrics import f1_score
-from torch import Tensor
+from torch import Tensor, nn
 
-from unmask import devices, distances, progress, seeds
-from unmask.attention.attacks import ascend
-from unmask.attention.lessons import Batch, Lesson, Part, lesson, looked, protocol
-from unmask.models.attending import RADIUS, Attentive, shaken
-from unmask.task import explained
-from unmask.training import minimize, soft_cross_entropy
+from unmask import devices, progress
+from unmask.attention.lessons import Batch, Lesson, copied, lesson, looked, protocol
+from unmask.attention.steadiness import promises, steadiness
+from unmask.models.attending import RADIUS
+from unmask.task import Task, explained
+from unmask.training import minimize
 from unmask.types import Dataset, Explanation, Inputs
 
-__all__ = ["explain", "fit", "promises", "steadiness"]
+__all__ = ["build", "explain", "fit"]
 
 TOP = 7  # words of which overlap is counted, where the trainer names none
 COST = 0.01  # of F1 that a steadier model may cost
-SHARE = 0.95  # of the rows for which a promise holds
 
 
 def fit(trainer: Any, model: Any, data: Dataset) -> Any:
@@ -38,7 +35,8 @@ def fit(trainer: Any, model: Any, data: Dataset) -> Any:
     words = getattr(trainer, "words", ())
     learned = lesson(model, data, min(k, data.train.valid.shape[1]), trainer.removal, words)
     student = learned.student.module.to(devices.pick(trainer.device))
-    before = steadiness(learned.given, learned.held, k, seed)
+    far = learned.reach  # one ruler for both
+    before = steadiness(learned.given, learned.held, k, seed, far)
     if hasattr(trainer, "begin"):
         trainer.begin(learned)
 
@@ -51,7 +49,7 @@ def fit(trainer: Any, model: Any, data: Dataset) -> Any:
         if hasattr(trainer, "worth"):
             value, readings = trainer.worth(learned)
             return value, _listed(readings)
-        now = steadiness(learned.student, learned.held, k, seed)
+        now = steadiness(learned.student, learned.held, k, seed, far)
         shaken, lost = now["jsd"] / max(before["jsd"], 1e-12), max(0.0, before["f1"] - now["f1"] - COST)
         words = f"F1 {now['f1']:.3f}, overlap {now['overlap']:.2f}, JSD {shaken:.2f} of the old"
         return now["overlap"] - shaken - 10 * lost, words
@@ -60,12 +58,23 @@ def fit(trainer: Any, model: Any, data: Dataset) -> Any:
     trainer.history_ = minimize(
         {trainer.method: (student, loss)}, learned.train.rows, trainer.recipe, score=score, title=title
     )
-    given = learned.task.ready()
-    student.to(learned.given.device)
-    trainer.model_ = replace(given, module=student, call=student, name=f"{given.name} after {trainer.method}")
-    trainer.task_ = replace(learned.task, model=trainer.model_)
-    trainer.readings_ = {"before": before, "after": steadiness(learned.student, learned.held, k, seed)}
+    _hold(trainer, learned.task, student.to(learned.given.device))
+    trainer.readings_ = {"before": before, "after": steadiness(learned.student, learned.held, k, seed, far)}
     return _reached(trainer, learned, k)
+
+
+def _hold(trainer: Any, task: Task, student: nn.Module) -> None:
+    """What is trained, as a model and as what the trainer explains."""
+    given, trainer.net_ = task.ready(), student
+    trainer.model_ = replace(given, module=student, call=student, name=f"{given.name} after {trainer.method}")
+    trainer.task_ = replace(task, model=trainer.model_)
+
+
+def build(trainer: Any, task: Task) -> None:
+    """A copy of the model that was trained on, for the weights that come from disk."""
+    module = copied(task.ready()).module
+    assert module is not None
+    _hold(trainer, task, module)
 
 
 def _reached(trainer: Any, learned: Lesson, k: int) -> Any:
@@ -92,46 +101,6 @@ def explain(trainer: Any, x: Inputs, target: Tensor | None = None) -> Explanatio
         return looked(protocol(model, x), model.feed(x))[1]
 
     return explained(trainer, x, target, score)
-
-
-def steadiness(model: Attentive, part: Part, k: int, seed: int, radius: float | None = None) -> dict[str, float]:
-    """F1 (macro), overlap with the old attention, entropy; JSD of attention and TVD of answers under noise."""
-    raw, w = looked(model, part.x)
-    other, moved = shaken(model, part.x, seed, radius)
-    found = {
-        "f1": torch.tensor(f1_score(part.y.numpy(), raw.argmax(1).numpy(), average="macro", zero_division=0)),
-        "overlap": distances.overlap(part.w, w, k, part.valid),
-        "entropy": distances.entropy(w, part.valid),
-        "jsd": distances.jsd(w, moved, part.valid),
-        "tvd": distances.tvd(raw.softmax(1), other.softmax(1)),
-    }
-    return {name: float(f"{float(value.float().mean()):.6g}") for name, value in found.items()}
-
-
-def promises(lesson: Lesson, k: int, radius: float, seed: int) -> dict[str, float]:
-    """What holds for 95% of the validation rows (Definition 2 of SEAT).
-
-    `gamma`: the answer is at most so far from the old one; `beta`: at least such a share of the k heaviest words is the
-    same; `alpha`: no change of attention within the radius that the attack finds moves the answer further.
-    """
-    part, model, rng = lesson.held, lesson.student, seeds.generator(seeds.derive(seed, "promises"))
-    raw, w = looked(model, part.x)
-    hit = []
-    for x, valid in zip(part.x.to(model.device).split(256), part.valid.to(model.device).split(256), strict=True):
-        weights, states = (t.detach() if isinstance(t, Tensor) else t for t in model.attend(x))
-        said = model.answer(states, weights).softmax(1).detach()
-
-        def harm(delta: Tensor, states: Any = states, weights: Tensor = weights, said: Tensor = said) -> Tensor:
-            return soft_cross_entropy(model.answer(states, weights + delta), said)
-
-        delta = ascend(harm, valid, radius, rng)
-        hit.append(distances.tvd(said, model.answer(states, weights + delta).softmax(1).detach()))
-    worst = {
-        "gamma": distances.tvd(raw.softmax(1), part.p).quantile(SHARE, interpolation="higher"),
-        "beta": distances.overlap(part.w, w, k, part.valid).quantile(1 - SHARE, interpolation="lower"),
-        "alpha": torch.cat(hit).quantile(SHARE, interpolation="higher"),
-    }
-    return {name: round(float(value), 4) for name, value in worst.items()}
 
 
 def _told(before: dict[str, float], after: dict[str, float], kept: dict[str, float], k: int) -> str:

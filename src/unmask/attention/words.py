@@ -10,30 +10,33 @@ that of the row as it is plus that of the row moved.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from unmask import saving
 from unmask.attention import retraining
-from unmask.attention.attacks import STEPS, unit
+from unmask.attention.attacks import unit
 from unmask.attention.lessons import Batch, Lesson
+from unmask.attention.moving import adversarial, length, moved, slope
 from unmask.errors import InputError
-from unmask.models.attending import Shift, noise, reach
 from unmask.task import clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
 
-__all__ = ["WordAT", "adversarial", "attacked", "worst"]
+__all__ = ["WordAT"]
 
 NEIGHBOURS = 8  # words that a vector may be moved toward
 
 
 @dataclass
 class WordAT:
-    """`eps` is the length of a row's change; `toward_words` makes it Word-iAT, where it is that of alpha."""
+    """`eps` is the length of a row's change; `toward_words` makes it Word-iAT, where it is that of alpha.
+
+    Where word vectors are small, as those of a pretrained transformer, so is the change: `length`.
+    """
 
     k: int = 7
     eps: float = 1.0
@@ -44,7 +47,7 @@ class WordAT:
     method: ClassVar[str] = "word-at"
     aims: ClassVar[bool] = False
     clone = clone
-    explain = retraining.explain
+    build, explain, save = retraining.build, retraining.explain, saving.save
 
     def __post_init__(self) -> None:
         if not self.eps > 0:
@@ -71,66 +74,9 @@ class WordAT:
             self._near = _neighbours(table.weight.detach())
         vectors = table.weight.detach()
         toward = nn.functional.normalize(vectors[self._near[batch.x]] - vectors[batch.x][..., None, :], dim=-1)
-        alpha = self.eps * unit((toward * g[..., None, :]).sum(-1))  # (n, words, neighbours)
+        alpha = length(lesson, self.eps) * unit((toward * g[..., None, :]).sum(-1))  # (n, words, neighbours)
         change: Tensor = (alpha[..., None] * toward).sum(-2)
         return change
-
-
-def slope(lesson: Lesson, batch: Batch, target: Tensor) -> Tensor:
-    """The gradient of the student's loss at the word vectors, of their shape; nothing of it reaches the student."""
-    return uphill(lesson, lambda: soft_cross_entropy(lesson.student.module(batch.x), target))
-
-
-def uphill(lesson: Lesson, loss: Callable[[], Tensor], start: Callable[[Tensor], Tensor] = torch.zeros_like) -> Tensor:
-    """The gradient of a loss of the student at its word vectors, moved by `start(vectors)`."""
-    with Shift(lesson.embedding, start), Shift(lesson.embedding) as shift:
-        total = loss().sum()
-    return torch.autograd.grad(total, shift.delta)[0]
-
-
-def worst(lesson: Lesson, loss: Callable[[], Tensor], eps: float, rng: torch.Generator) -> Tensor:
-    """(n,) a loss of the student where word vectors are moved by eps against it.
-
-    The way is that of the gradient near the row, not at it: what is smallest at the row has no gradient there.
-    """
-    far = reach(lesson.embedding)
-    near = uphill(lesson, loss, lambda vectors: noise(vectors.shape, far, rng).to(vectors))
-    with Shift(lesson.embedding, eps * unit(near)):
-        return loss()
-
-
-def moved(lesson: Lesson, batch: Batch, by: Tensor) -> Tensor:
-    """The student's raw answer when word vectors are moved."""
-    with Shift(lesson.embedding, by):
-        found: Tensor = lesson.student.module(batch.x)
-    return found
-
-
-def adversarial(lesson: Lesson, batch: Batch, target: Tensor, eps: float) -> Tensor:
-    """(n,) loss against `target` (classes or probabilities) where the row's vectors are moved by eps against it."""
-    by = eps * unit(slope(lesson, batch, target))
-    return soft_cross_entropy(moved(lesson, batch, by), target)
-
-
-def attacked(lesson: Lesson, batch: Batch, radius: float, steps: int = STEPS) -> tuple[Tensor, Tensor]:
-    """Answer and attention under the attack of SEAT's released code.
-
-    Steps along the sign of the gradient of |y - p| from a random start; the attacked vectors are cut to [0, 1], as
-    there: negative coordinates become 0 whatever the radius.
-    """
-    sure = nn.functional.one_hot(batch.y, batch.p.shape[1]).to(batch.p)
-    by = noise(slope(lesson, batch, batch.y).shape, radius, batch.rng).to(batch.p)
-    for _ in range(steps):
-        with Shift(lesson.embedding, _cut(by)), Shift(lesson.embedding) as after:
-            apart = (lesson.student.module(batch.x).softmax(1) - sure).abs().sum() / 2
-        by = (by + torch.autograd.grad(apart, after.delta)[0].sign() * (2 * radius / steps)).clamp(-radius, radius)
-    with Shift(lesson.embedding, _cut(by)):
-        w, states = lesson.student.attend(batch.x)
-        return lesson.student.answer(states, w), w
-
-
-def _cut(by: Tensor) -> Callable[[Tensor], Tensor]:
-    return lambda vectors: (vectors + by).clamp(0, 1) - vectors
 
 
 def _neighbours(vectors: Tensor, batch: int = 1024) -> Tensor:

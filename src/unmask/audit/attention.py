@@ -154,7 +154,7 @@ def flow(case: Case, subject: Subject) -> Values:
     if bool(found.values.isnan().all()):
         return found
     decided = left_out(case).nan_to_num().amax(1)
-    if float(decided.mean()) < DECISIVE:
+    if float(decided[: asked(case)].mean()) < DECISIVE:
         return missing(case, "no single word decides much: there is nothing for attention to hide")
     return Values(found.values, decided, _asked(case))
 

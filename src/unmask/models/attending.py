@@ -159,13 +159,13 @@ def looked(model: Attentive, x: Tensor, batch: int = 512) -> tuple[Tensor, Tenso
 
 
 def embedding_of(module: nn.Module, name: str | None = None) -> nn.Module:
-    """The part that turns ids into vectors: the one named, or the first nn.Embedding there is."""
+    """The part that turns ids into vectors: the one named, or the largest nn.Embedding (others hold places, types)."""
     if name is not None:
         return _part(module, name)
-    found = next((part for part in module.modules() if isinstance(part, nn.Embedding)), None)
-    if found is None:
+    found = [part for part in module.modules() if isinstance(part, nn.Embedding)]
+    if not found:
         raise _no_part(module, "nn.Embedding")
-    return found
+    return max(found, key=lambda part: part.num_embeddings)
 
 
 def _part(module: nn.Module, name: str) -> nn.Module:

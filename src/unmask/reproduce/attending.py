@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,20 +11,18 @@ from typing import Any
 from torch import Tensor
 
 from unmask import nets, seeds
-from unmask.attention.neutral import Weighting
-from unmask.attention.schemes import Plain, RandomPretraining
 from unmask.data import load
 from unmask.data.vectors import glove
 from unmask.models.attending import attentive, looked
 from unmask.nets.reader import Reader
 from unmask.nets.shortcut import ShortcutNet
-from unmask.reproduce.measuring import Trial, percent
-from unmask.reproduce.tables import REVIEWS, Scale, made
+from unmask.reproduce.attentive import REVIEWS
+from unmask.reproduce.measuring import SCHEMES, Trial, percent
+from unmask.reproduce.tables import Scale, made
 from unmask.types import Dataset
 
-__all__ = ["SCHEMES", "attended"]
+__all__ = ["attended"]
 
-SCHEMES: dict[str, Callable[..., Any]] = {s.method: s for s in (Plain, RandomPretraining, Weighting)}
 UNSEEN = 1000  # reviews that nobody learns from; what attention alone tells about them is recorded
 
 

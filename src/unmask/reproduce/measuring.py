@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 
 from unmask import api, seeds
+from unmask.attention.neutral import Weighting
+from unmask.attention.schemes import Plain, RandomPretraining
 from unmask.audit import DECIDING, function_of
 from unmask.audit.statistics import Bootstrap
 from unmask.audit.subjects import Settings, assemble
@@ -21,17 +23,14 @@ from unmask.loading import load as load_explainer
 from unmask.masking.removals import make_removal
 from unmask.methods import make
 from unmask.models import Wrapped, shown
+from unmask.reproduce import choices
+from unmask.reproduce.attentive import PRETRAINED_ROWS, REVIEWS, STEADY_ROWS, VANILLA, VANILLA_TRANSFORMER
 from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE
 from unmask.reproduce.references import SIZES, amount, recipe_of, reference
 from unmask.reproduce.tables import (
     CLAIM_RECIPE,
     CLAIM_ROWS,
     CONTROLS,
-    PRETRAINED_ROWS,
-    REVIEWS,
-    STEADY_ROWS,
-    VANILLA,
-    VANILLA_TRANSFORMER,
     Scale,
     Table,
     made,
@@ -40,8 +39,10 @@ from unmask.reproduce.tables import (
 from unmask.task import seeded, settings_of
 from unmask.types import Dataset, Explanation, Split
 
-__all__ = ["COSTLY", "Trial", "audited", "interval", "kept_in", "measure", "percent", "rows_behind", "some"]
+__all__ = ["COSTLY", "SCHEMES", "Trial", "audited", "interval", "kept_in", "measure", "percent", "rows_behind", "some"]
 
+SCHEMES: dict[str, Callable[..., Any]] = {s.method: s for s in (Plain, RandomPretraining, Weighting)}
+AS_IT_IS = ("auto", "attention", "uniform")  # methods of rows that have no settings
 SLOW = ("lime", "kernel-shap", "infd", "smoothgrad", "occlusion")  # ask the model about each row many times
 LONG = ("auto", "cure", "mimic", "meed", "fastshap", "real-x", "invase", "vibi", "l2x", *SLOW)  # longest first
 SLOW_ROWS = 200  # test rows for those
@@ -63,18 +64,17 @@ class Trial:
     @property
     def key(self) -> str:
         t, pretrained = self.table, self.row.endswith("/transformer")
-        method, settings = made(self.row, t, self.scale, 0)
+        method, settings = _whole(t, *made(self.row, t, self.scale, 0))
         others: dict[str, tuple[Any, ...]] = {
             "attention": (REVIEWS,),
             "steady": (PRETRAINED_ROWS, VANILLA_TRANSFORMER) if pretrained else (STEADY_ROWS, VANILLA),
-            "rationale": (REVIEW_ROWS, MOVIE_ROWS, SHARE, LAST),
+            "rationale": (REVIEW_ROWS, MOVIE_ROWS, SHARE, LAST, *((choices.SLOW_ROWS,) if pretrained else ())),
             "critique": (CLAIM_ROWS, CLAIM_RECIPE, SIZES.get(("image", self.scale))),
         }
         if t.kind in others:
             made_of: tuple[Any, ...] = ((method, settings), *others[t.kind])
-        else:  # what a row leaves to its method counts as well
-            whole = settings if method == "auto" else settings_of(make(method, t.k, t.removal, settings))
-            made_of = (method, whole, amount(t, self.scale), recipe_of(t, self.scale, 0))
+        else:
+            made_of = (method, settings, amount(t, self.scale), recipe_of(t, self.scale, 0))
         mark = hashlib.blake2b(repr(made_of).encode(), digest_size=4).hexdigest()  # other settings, another trial
         row = named(self.row, t)
         return f"{t.dataset} k={t.k} {t.removal} {self.scale} {row} seed={self.seed} {mark}"
@@ -91,6 +91,15 @@ class Trial:
         """Those of the table that this row has; methods that ask the model row by row have no fresh networks."""
         slow = (*COSTLY, "approximator")
         return tuple(m for m in self.table.metrics if self.row not in SLOW or m not in slow)
+
+
+def _whole(table: Table, method: str, settings: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The method with all its settings: what a row leaves to its method counts as well."""
+    if method in AS_IT_IS or table.kind == "critique" or (table.kind == "rationale" and method in CONTROLS):
+        return method, settings
+    if table.kind == "attention":
+        return method, settings_of(SCHEMES[method](**settings))
+    return method, settings_of(make(method, table.k or SHARE, table.removal, settings))
 
 
 def measure(trial: Trial, cache: Path) -> dict[str, Any]:

@@ -6,25 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from unmask.attention import METHODS as ATTENTION
+from unmask.reproduce.attentive import trained, trained_on
 from unmask.reproduce.choices import rationale
 from unmask.training import Recipe
 
 __all__ = [
-    "ATTENDING",
     "CLAIM_RECIPE",
     "CLAIM_ROWS",
     "CONTROLS",
     "FORMS",
-    "PRETRAINED_ROWS",
     "QUICK",
-    "REVIEWS",
     "SCALES",
     "SHARES",
-    "STEADYING",
-    "STEADY_ROWS",
-    "VANILLA",
-    "VANILLA_TRANSFORMER",
     "Bar",
     "Form",
     "Kind",
@@ -174,51 +167,9 @@ QUICK = (
     "mimic",
 )
 
-_ATTENTION = {"select": False}  # as published: fitted to the training rows, the last epoch is measured
-ATTENDING: dict[str, Form] = {
-    "none": Form("plain", _ATTENTION),
-    "attention": Form("plain", _ATTENTION),
-    "attention+pretraining": Form("random-pretraining", _ATTENTION),
-    "attention+weighting": Form("weighting", _ATTENTION),
-    "attention+weighting-as-written": Form(
-        "weighting", {**_ATTENTION, "noise": 0.0, "smooth": 0.05, "floor": 0.05, "warm": 1}
-    ),
-}
-"""Rows about attention, before the "/" and the encoder: how the model is trained."""
-STEADYING: dict[str, Form] = {
-    "vanilla": Form("attention"),
-    "uniform": Form("uniform"),
-    "d1-only": Form("seat", {"lam_stable": 0.0, "lam_overlap": 0.0}),
-    "d1-topk": Form("seat", {"lam_stable": 0.0}),
-    "seat-without-topk": Form("seat", {"lam_overlap": 0.0}),
-    "word-at": Form("word-at"),
-    "word-iat": Form("word-iat"),
-    "attention-rp": Form("attention-rp"),
-    "attention-at": Form("attention-at"),
-    "attention-iat": Form("attention-iat"),
-    "seat": Form("seat"),
-    "seat-development": Form("seat", {"form": "development"}),
-    "seat-released": Form("seat", {"form": "released", "radius": 0.01, "lam_overlap": 1000.0}),
-    "seat+words": Form("seat", ATTENTION["seat-words"].settings),
-    "seat+words=2": Form("seat", {"lam_words": 2.0, "lam_overlap": 30.0, "eps": 2.0}),
-}
-"""Rows about steady attention, before the "/" and the encoder: how a trained model is trained on."""
-STEADY_ROWS: dict[Scale, tuple[int, int]] = {"quick": (1500, 300), "default": (20_000, 1000), "paper": (100_000, 5000)}
-"""Rows for training and testing steady attention, at most."""
-PRETRAINED_ROWS: dict[Scale, tuple[int, int]] = {"quick": (800, 200), "default": (4000, 400), "paper": (100_000, 5000)}
-"""The same for the transformer, which takes fifty times as long; as many validation rows as test rows choose."""
-VANILLA = Recipe(epochs=8, batch=32, rate=1e-3, patience=3)
-VANILLA_TRANSFORMER = Recipe(epochs=3, batch=32, rate=4e-4, patience=1)  # 1e-4 is a point worse on validation rows
-_RADII = {"rnn": 0.07, "bilstm": 0.1, "transformer": 0.05}  # of SEAT's attack on attention
-_SIZE = {"transformer": 0.125}  # of its vectors beside GloVe's: values spread by .056, there by .44 to .49
-_MOVING = ("word-at", "word-iat", "seat")  # methods that move word vectors by a length eps
-
 CLAIM_ROWS: dict[Scale, int] = {"quick": 60, "default": 300, "paper": 1000}
 """Test rows that are explained for a claim about explanations, at most."""
 CLAIM_RECIPE = Recipe(epochs=30, batch=64, rate=1e-3, patience=5)
-
-REVIEWS: dict[Scale, int] = {"quick": 2000, "default": 25_000, "paper": 25_000}  # that attention is trained on
-_ATTENTION_EPOCHS = {"quick": (12, 18), "default": (14, 18), "paper": (25, 25)}  # the second in each of two stages
 
 LEARNED = ("l2x", "meed", "vibi", "mimic", "invase", "real-x")
 _EPOCHS: dict[tuple[str, Scale], int] = {
@@ -243,10 +194,9 @@ def named(row: str, table: Table) -> str:
 def made(row: str, table: Table, scale: Scale, seed: int) -> tuple[str, dict[str, Any]]:
     """The method of a row and its settings, its recipe among them where it learns; validation rows choose the epoch."""
     if table.kind == "attention":
-        form = ATTENDING[row.partition("/")[0]]
-        return form.method, {**form.settings, "recipe": replace(_attending(form.method, scale), seed=seed)}
+        return trained(row, scale, seed)
     if table.kind == "steady":
-        return _steadying(row, scale, seed)
+        return trained_on(row, scale, seed)
     if table.kind == "critique":
         return table.name, {}
     if table.kind == "rationale":
@@ -256,19 +206,6 @@ def made(row: str, table: Table, scale: Scale, seed: int) -> tuple[str, dict[str
     if form.method in LEARNED:
         settings["recipe"] = replace(_recipe(form.method, table, scale), seed=seed)
     return form.method, settings
-
-
-def _steadying(row: str, scale: Scale, seed: int) -> tuple[str, dict[str, Any]]:
-    name, _, encoder = row.partition("/")
-    form = STEADYING[name]
-    if form.method in ("attention", "uniform"):
-        return form.method, {}
-    slow = encoder == "transformer"  # what is pretrained learns slowly, and an epoch takes it long
-    recipe = Recipe(epochs=3 - slow - (scale == "quick"), batch=32, rate=1e-4 if slow else 5e-4, seed=seed)
-    settings = {"radius": _RADII[encoder], **form.settings} if form.method == "seat" else {**form.settings}
-    if encoder in _SIZE and form.method in _MOVING:
-        settings["eps"] = settings.get("eps", 1.0) * _SIZE[encoder]
-    return form.method, {**settings, "recipe": recipe}
 
 
 def _recipe(method: str, table: Table, scale: Scale) -> Recipe:
@@ -287,14 +224,3 @@ def _recipe(method: str, table: Table, scale: Scale) -> Recipe:
     if table.kind == "words":
         return Recipe(epochs=epochs, batch=16 if few else 32, rate=1e-3, optimizer="rmsprop", average=0.99)
     return Recipe(epochs=epochs, batch=32 if few else 128, rate=1.0, optimizer="adadelta")
-
-
-def _attending(method: str, scale: Scale) -> Recipe:
-    """RMSprop as published; batches are larger and rates fade, or the last epoch is a noisy one.
-
-    Where a part is frozen and then looked through, running means are kept: the noise of its last steps would be a code.
-    """
-    rate = {"weighting": 1e-3, "mask classifier": 3e-3} if method == "weighting" else 1e-3
-    staged = method == "random-pretraining"
-    epochs, average, batch = _ATTENTION_EPOCHS[scale][staged], 0.998 * staged, 32 if scale == "quick" else 64
-    return Recipe(epochs=epochs, batch=batch, rate=rate, optimizer="rmsprop", fade=0.95, average=average)
