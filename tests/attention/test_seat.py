@@ -295,7 +295,7 @@ def macro_f1(module: Any) -> float:
 def promise(given: Any, trainer: Any) -> float:
     """How far the attack moves the answers of the model as given."""
     made = lesson(wrap(given, device="cpu"), task(), K, None)
-    return promises(made, K, trainer.radius, trainer.recipe.seed)["alpha"]
+    return promises(made, made.held, K, trainer.radius, trainer.recipe.seed)["alpha"]
 
 
 def test_dropout_is_what_makes_attention_itself_steadier() -> None:

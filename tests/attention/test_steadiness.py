@@ -90,7 +90,7 @@ def test_measuring_changes_nothing() -> None:
     before = deepcopy(made.given.module.state_dict())
     made.given.module.train()
     steadiness(made.given, made.held, K, 0)
-    promises(made, K, 0.05, 0)
+    promises(made, made.held, K, 0.05, 0)
     assert made.given.module.training
     assert all(torch.equal(before[name], value) for name, value in made.given.module.state_dict().items())
     assert all(p.grad is None for p in made.student.module.parameters())
@@ -101,7 +101,8 @@ def test_measuring_changes_nothing() -> None:
 
 
 def test_a_copy_that_has_not_moved_keeps_answers_and_words() -> None:
-    found = promises(lessons(), K, 0.05, 0)
+    made = lessons()
+    found = promises(made, made.held, K, 0.05, 0)
     assert (found["gamma"], found["beta"]) == (0.0, 1.0)
     assert found["alpha"] > 0
 
@@ -110,7 +111,7 @@ def test_a_copy_that_has_not_moved_keeps_answers_and_words() -> None:
 def test_promises_hold_for_95_percent_of_the_rows(rows: int) -> None:
     made = wandered()
     held = replace(made.held, **{name: getattr(made.held, name)[:rows] for name in ("x", "y", "valid", "p", "w")})
-    found = promises(replace(made, held=held), K, 0.05, 7)
+    found = promises(made, held, K, 0.05, 7)
     w, states = (t.detach() for t in made.student.attend(held.x))
     said = made.student.answer(states, w).softmax(1).detach()
     far = distances.tvd(said, held.p)
@@ -127,5 +128,5 @@ def test_promises_hold_for_95_percent_of_the_rows(rows: int) -> None:
 
 def test_a_wider_radius_promises_less() -> None:
     made = lessons()
-    narrow, wide = (promises(made, K, radius, 0)["alpha"] for radius in (0.01, 0.2))
+    narrow, wide = (promises(made, made.held, K, radius, 0)["alpha"] for radius in (0.01, 0.2))
     assert 0 < narrow < wide <= 1

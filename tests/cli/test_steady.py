@@ -70,6 +70,21 @@ def test_a_users_model_before_and_after_in_one_report(example: Path, run: Run) -
     assert torch.isfinite(net(torch.tensor([[2, 3, 4]]))).all()
 
 
+@pytest.mark.slow
+def test_a_model_that_cannot_be_trained_on_is_refused_before_anything_is_audited(
+    example: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (example / "attention_model.py").read_text("utf-8")
+    sure = code.replace(
+        "return self.out((weights[..., None] * states).sum(1))",
+        "return self.out((weights[..., None] * states).sum(1)).softmax(1)",
+    )
+    (example / "attention_model.py").write_text(sure.replace('outputs="logits"', 'outputs="probabilities"'), "utf-8")
+    monkeypatch.setattr("unmask.cli.steady._audited", lambda task, request: pytest.fail("it was audited"))
+    model = ["--model", "attention_model:model", "--data", "reviews:n=160", "--k", "3"]
+    assert "training needs logits" in refused(run("steady", *model, "--out", str(example)))
+
+
 def test_the_example_fits_on_a_page() -> None:
     code = [line for line in EXAMPLE.read_text().splitlines() if line.strip()]
     assert len(code) < 45

@@ -17,7 +17,7 @@ from unmask.models.attending import Attentive, attentive, embedding_of, looked, 
 from unmask.task import Task, begin
 from unmask.types import Dataset, Inputs, Split
 
-__all__ = ["Batch", "Lesson", "Part", "copied", "lesson", "looked", "protocol"]
+__all__ = ["Batch", "Lesson", "Part", "copied", "lesson", "looked", "part", "protocol"]
 
 TRIED = 4  # rows on which the protocol of a model is tried out
 
@@ -78,7 +78,7 @@ def lesson(model: Any, data: Dataset, k: int, removal: str | None, words: Sequen
     task = begin(model, data, k, removal)
     tried = data.train.x[:TRIED]
     given, student = protocol(task.ready(), tried), protocol(copied(task.ready()), tried)
-    train, held = (_part(task, given, split, words) for split in (data.train, data.validation))
+    train, held = (part(task, given, split, words) for split in (data.train, data.validation))
     return Lesson(task, given, student, train, held)
 
 
@@ -99,7 +99,8 @@ def _module(wrapped: Wrapped) -> nn.Module:
     return wrapped.module
 
 
-def _part(task: Task, given: Attentive, split: Split, words: Sequence[str]) -> Part:
+def part(task: Task, given: Attentive, split: Split, words: Sequence[str] = ()) -> Part:
+    """The rows of a split, and what the model as given says and looks at there."""
     model = task.ready()
     if model.outputs != "logits":
         raise InputError(

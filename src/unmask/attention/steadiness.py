@@ -33,13 +33,13 @@ def steadiness(model: Attentive, part: Part, k: int, seed: int, radius: float | 
     return {name: float(f"{float(value.float().mean()):.6g}") for name, value in found.items()}
 
 
-def promises(lesson: Lesson, k: int, radius: float, seed: int) -> dict[str, float]:
-    """What holds for 95% of the validation rows (Definition 2 of SEAT).
+def promises(lesson: Lesson, part: Part, k: int, radius: float, seed: int) -> dict[str, float]:
+    """What holds of the student for 95% of some rows (Definition 2 of SEAT).
 
     `gamma`: the answer is at most so far from the old one; `beta`: at least such a share of the k heaviest words is the
     same; `alpha`: no change of attention within the radius that the attack finds moves the answer further.
     """
-    part, model, rng = lesson.held, lesson.student, seeds.generator(seeds.derive(seed, "promises"))
+    model, rng = lesson.student, seeds.generator(seeds.derive(seed, "promises"))
     raw, w = looked(model, part.x)
     hit = []
     for x, valid in zip(part.x.to(model.device).split(256), part.valid.to(model.device).split(256), strict=True):

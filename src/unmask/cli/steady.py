@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors.torch import save
 
 from unmask import api
+from unmask.attention import lessons
 from unmask.change import Better, Change
 from unmask.cli.options import STEADY
 from unmask.cli.sources import Source, UserTask
@@ -17,6 +19,7 @@ from unmask.cli.steps import check_place, finish, tell, user_task
 from unmask.errors import InputError, unknown
 from unmask.methods import make
 from unmask.models import wrap
+from unmask.models.attending import embedding_of
 from unmask.report.joining import side_by_side
 from unmask.task import seeded
 from unmask.writing import write_bytes
@@ -24,6 +27,7 @@ from unmask.writing import write_bytes
 __all__ = ["SteadyRequest", "steady_step"]
 
 WEIGHTS = "steady.safetensors"
+TRIED = 8  # rows on which it is seen whether the model can be trained on
 READ: dict[str, tuple[Better, str]] = {
     "f1": ("higher", "how often it is right, macro F1"),
     "jsd": ("lower", "how far noise on word vectors moves attention"),
@@ -60,6 +64,7 @@ def steady_step(source: Source, request: SteadyRequest, out: Path) -> None:
         task = replace(task, model=wrap(task.model, attention=request.attention))
     trainer = seeded(make(request.method, request.k), task.seed)
     trainer.recipe = replace(trainer.recipe, epochs=request.epochs)
+    _try_out(task, request)
     before = _audited(task, request)
     trainer.fit(task.model, task.data)
     after = _audited(replace(task, model=trainer.model_), request)
@@ -70,8 +75,17 @@ def steady_step(source: Source, request: SteadyRequest, out: Path) -> None:
     tell(f"the weights of the steady model: {out / WEIGHTS} (load_state_dict(safetensors.torch.load_file(...)))")
 
 
+def _try_out(task: UserTask, request: SteadyRequest) -> None:
+    """Refuse a model that cannot be trained on before the first audit, not after it."""
+    train, held = (
+        split.rows(torch.arange(min(TRIED, len(split)))) for split in (task.data.train, task.data.validation)
+    )
+    lesson = lessons.lesson(task.model, replace(task.data, train=train, validation=held), request.k, None)
+    embedding_of(lesson.student.module)
+
+
 def _changes(read: Mapping[str, Mapping[str, float]], k: int) -> list[Change]:
-    """What was read of the model on validation rows, and what it promises there (Definition 2 of SEAT)."""
+    """What was read of the model on test rows, and what it promises there (Definition 2 of SEAT)."""
     old, new, kept = read["before"], read["after"], read.get("promises", {})
     both = [Change(name, old[name], new[name], better, told) for name, (better, told) in READ.items()]
     same = Change("overlap", None, new["overlap"], "higher", f"of the {k} heaviest words are the same")

@@ -50,8 +50,8 @@ def _table(findings: Findings) -> Table:
 
 def _changes(changes: tuple[Change, ...]) -> Group:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("validation rows", "before", "after"):
-        table.add_column(title, justify="left" if title == "validation rows" else "right", no_wrap=True)
+    for title in ("test rows", "before", "after"):
+        table.add_column(title, justify="left" if title == "test rows" else "right", no_wrap=True)
     table.add_column("")
     for change in changes:
         name = f"{change.name} {ARROWS[change.better]}"
