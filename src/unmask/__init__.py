@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unmask.api import audit, explainer, fit, load_explainer, rationalize, take, train_attention, train_model
+    from unmask.attention.adversary import Adversary
+    from unmask.attention.deceiving import Deceptive
+    from unmask.attention.diagnostic import diagnose
+    from unmask.attention.neutral import Weighting
     from unmask.attention.perturbed import AttentionAT
     from unmask.attention.plain import Attention
+    from unmask.attention.schemes import RandomPretraining
     from unmask.attention.seat import SEAT
     from unmask.attention.words import WordAT
     from unmask.data import dataset, load, plant
@@ -62,10 +67,12 @@ __all__ = [
     "RNP",
     "SEAT",
     "VIBI",
+    "Adversary",
     "Attention",
     "AttentionAT",
     "CXPlain",
     "Dataset",
+    "Deceptive",
     "Explanation",
     "FastSHAP",
     "Gradient",
@@ -78,6 +85,7 @@ __all__ = [
     "Nets",
     "NotFittedError",
     "Occlusion",
+    "RandomPretraining",
     "Recipe",
     "Report",
     "Sequential",
@@ -85,11 +93,13 @@ __all__ = [
     "ThreePlayer",
     "TrainingError",
     "UnmaskError",
+    "Weighting",
     "WordAT",
     "audit",
     "check",
     "compare",
     "dataset",
+    "diagnose",
     "explainer",
     "export_study",
     "fit",
@@ -118,8 +128,13 @@ _HOMES = {
         "train_attention",
         "train_model",
     ),
+    "unmask.attention.adversary": ("Adversary",),
+    "unmask.attention.deceiving": ("Deceptive",),
+    "unmask.attention.diagnostic": ("diagnose",),
+    "unmask.attention.neutral": ("Weighting",),
     "unmask.attention.perturbed": ("AttentionAT",),
     "unmask.attention.plain": ("Attention",),
+    "unmask.attention.schemes": ("RandomPretraining",),
     "unmask.attention.seat": ("SEAT",),
     "unmask.attention.words": ("WordAT",),
     "unmask.data": ("dataset", "load", "plant"),

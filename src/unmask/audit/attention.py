@@ -18,6 +18,7 @@ from unmask.audit.looking import (
     CONSTANTS,
     Seen,
     asked,
+    cones,
     in_place,
     led_astray,
     left_out,
@@ -35,6 +36,7 @@ from unmask.models.attending import looked
 
 __all__ = [
     "adversarial",
+    "conicity",
     "constant_tokens",
     "entropy",
     "flow",
@@ -47,6 +49,7 @@ __all__ = [
     "tvd",
 ]
 
+WIDE = 128  # values of a state that points anywhere
 PERMUTATIONS = 100  # as published
 UNSEEN = 0.1  # of the attention that other words get in the same place: a word with less is kept out of sight
 DECISIVE = 0.05  # mean change of the answer by a row's most decisive word below which no single word decides
@@ -124,6 +127,21 @@ def gradient(case: Case, subject: Subject) -> Values:
 def occlusion(case: Case, subject: Subject) -> Values:
     """Kendall's tau of attention with the change of the answer when a word is left out. Jain & Wallace 2019."""
     return _agreement(case, subject, lambda s: left_out(case), _asked(case))
+
+
+def conicity(case: Case, subject: Subject) -> Values:
+    """Mean |cos| between the states of a row's words and their mean; lower is better. Mohankumar et al. 2020.
+
+    In a narrow cone attention means little, whatever it weighs. Beside it, states drawn from a normal law.
+    """
+
+    def null(s: Seen) -> Tensor:
+        rng = _rng(case, "states that point anywhere")
+        drawn = (torch.randn(*valid.shape, WIDE, generator=rng) for valid in s.valid.split(512))
+        parts = zip(drawn, s.valid.split(512), strict=True)
+        return torch.cat([distances.conicity(states, valid) for states, valid in parts])
+
+    return _about(case, subject, cones, null)
 
 
 def constant_tokens(case: Case, subject: Subject) -> Values:

@@ -81,6 +81,15 @@ INSIDE: dict[str, Check] = {
         "How evenly attention is spread: 1 is the same for every word and tells nothing, 0 is all on one word.",
         attention=True,
     ),
+    "attention-conicity": Check(
+        "attention:conicity",
+        "attention",
+        "lower",
+        "How alike the states are that attention weighs (mean cosine with their mean, 0 to 1): near 1 any weights give "
+        "much the same answer; beside it, states that point anywhere.",
+        "Mohankumar et al. 2020",
+        attention=True,
+    ),
     "attention-permutation": Check(
         "attention:permutation",
         "attention",

@@ -110,6 +110,18 @@ def reshuffled(s: Seen, times: int, rng: torch.Generator) -> Tensor:
     return torch.cat(found, 1)
 
 
+def cones(s: Seen) -> Tensor:
+    """(n,) how narrow the cone is that the states of each row lie in."""
+    found = []
+    with torch.no_grad():
+        for x, valid in zip(s.x.split(512), s.valid.split(512), strict=True):
+            states = s.model.attend(x)[1]
+            if not isinstance(states, Tensor) or states.ndim != 3:
+                raise InputError("only a model with attend(x) -> (weights, states) shows the states it weighs")
+            found.append(distances.conicity(states, valid.to(states.device)).cpu())
+    return torch.cat(found)
+
+
 def shaken(case: Case, s: Seen) -> tuple[Tensor, Tensor]:
     """Answers and attention under uniform noise on word vectors, one draw."""
 
