@@ -60,3 +60,23 @@ def test_a_quick_run_leaves_costly_metrics_to_those_who_ask_for_them() -> None:
     refits = Request("meed", "sanity", scale="quick").tables()[0].metrics
     assert set(refits) <= set(COSTLY)  # a table of nothing else keeps them
     assert refits
+
+
+@pytest.mark.parametrize(
+    ("paper", "asked", "found"),
+    [
+        ("seat", "emotion", {"emotion:anger-joy"}),
+        ("seat", "emotion:anger-joy", {"emotion:anger-joy"}),
+        ("a2r", "reviews:bias=0.8", {"reviews:preset=hard,bias=0.8"}),
+        ("a2r", "reviews:skew=10,preset=hard", {"reviews:preset=hard,skew=10"}),
+    ],
+)
+def test_a_data_set_is_known_without_all_its_options(paper: str, asked: str, found: set[str]) -> None:
+    assert {t.dataset for t in Request(paper, dataset=asked).tables()} == found
+
+
+def test_all_sets_of_a_name_are_taken_and_a_wrong_option_is_refused() -> None:
+    every = {t.dataset for t in Request("a2r", dataset="reviews").tables()}
+    assert {"reviews:preset=easy", "reviews:preset=hard,bias=0.8"} <= every
+    with pytest.raises(InputError, match=r"unknown data set 'reviews:bias=0\.9'"):
+        Request("a2r", dataset="reviews:bias=0.9").tables()

@@ -31,7 +31,9 @@ def test_figures_stand_where_they_belong(dataset: str, row: str, jsd: float, tvd
 
 def test_rows_of_bert_are_run_where_the_paper_has_them() -> None:
     with_bert = {(t.name, t.dataset) for t in TABLES if any(row.endswith("/transformer") for row in t.rows)}
-    assert with_bert == {("1", d) for d in ONE} | {("3", d) for d in ("sst2", "rotten-tomatoes")} | {("4", "sst2")}
+    assert with_bert == {("1", d) for d in ONE if d != "imdb"} | {("3", d) for d in ("sst2", "rotten-tomatoes")} | {
+        ("4", "sst2")
+    }
     three = next(t for t in TABLES if (t.name, t.dataset) == ("3", "sst2"))
     assert three.published["seat/transformer"] == {"jsd-words": 1.55e-6, "tvd-words-batch-sum": 0.028, "f1": 90.7}
     assert {f"{row}/transformer" for row in ("vanilla", "uniform", "d1-only", "word-at", "seat")} <= set(three.rows)

@@ -11,6 +11,7 @@ from unmask.training import Recipe
 
 __all__ = [
     "ATTENDING",
+    "LONG_ROWS",
     "PRETRAINED_ROWS",
     "REVIEWS",
     "STEADYING",
@@ -62,6 +63,8 @@ STEADYING: dict[str, tuple[str, Mapping[str, Any]]] = {
 """Rows about steady attention, before the "/" and the encoder: how a trained model is trained on."""
 STEADY_ROWS: dict[str, tuple[int, int]] = {"quick": (1500, 300), "default": (20_000, 1000), "paper": (100_000, 5000)}
 """Rows for training and testing steady attention, at most."""
+LONG_ROWS: dict[str, tuple[int, int]] = {"quick": (600, 200), "default": (8000, 1000), "paper": (25_000, 5000)}
+"""The same for whole reviews, which are twenty times as long."""
 PRETRAINED_ROWS: dict[str, tuple[int, int]] = {"quick": (800, 200), "default": (4000, 400), "paper": (100_000, 5000)}
 """The same for the transformer, which takes fifty times as long; as many validation rows as test rows choose."""
 VANILLA = Recipe(epochs=8, batch=32, rate=1e-3, patience=3)

@@ -24,7 +24,7 @@ from unmask.masking.removals import make_removal
 from unmask.methods import make
 from unmask.models import Wrapped, shown
 from unmask.reproduce import choices
-from unmask.reproduce.attentive import PRETRAINED_ROWS, REVIEWS, STEADY_ROWS, VANILLA, VANILLA_TRANSFORMER
+from unmask.reproduce.attentive import LONG_ROWS, PRETRAINED_ROWS, REVIEWS, STEADY_ROWS, VANILLA, VANILLA_TRANSFORMER
 from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE
 from unmask.reproduce.references import SIZES, amount, recipe_of, reference
 from unmask.reproduce.tables import (
@@ -65,9 +65,10 @@ class Trial:
     def key(self) -> str:
         t, pretrained = self.table, self.row.endswith("/transformer")
         method, settings = _whole(t, *made(self.row, t, self.scale, 0))
+        rows = LONG_ROWS if t.dataset == "imdb" else STEADY_ROWS
         others: dict[str, tuple[Any, ...]] = {
             "attention": (REVIEWS,),
-            "steady": (PRETRAINED_ROWS, VANILLA_TRANSFORMER) if pretrained else (STEADY_ROWS, VANILLA),
+            "steady": (PRETRAINED_ROWS, VANILLA_TRANSFORMER) if pretrained else (rows, VANILLA),
             "rationale": (REVIEW_ROWS, MOVIE_ROWS, SHARE, LAST, *((choices.SLOW_ROWS,) if pretrained else ())),
             "critique": (CLAIM_ROWS, CLAIM_RECIPE, SIZES.get(("image", self.scale))),
         }

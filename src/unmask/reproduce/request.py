@@ -49,7 +49,7 @@ class Request:
 
     def tables(self) -> list[Table]:
         every = tables_of(self.paper)
-        found = [t for t in every if self.table in (None, t.name) and self.dataset in (None, t.dataset)]
+        found = [t for t in every if self.table in (None, t.name) and _is_of(t, self.dataset)]
         if self.scale == "quick" and self.dataset is None:
             found = [t for t in found if _is_quick(t)] or found
         if not found:
@@ -57,7 +57,7 @@ class Request:
             if self.table is not None and self.table not in names:
                 raise InputError(f"{self.paper} has no table {self.table!r} here; there are: {', '.join(names)}")
             sets = {t.dataset for t in every}
-            if self.table is not None and self.dataset in sets:
+            if self.table is not None and any(_is_of(t, self.dataset) for t in every):
                 own = sorted({t.dataset for t in every if t.name == self.table})
                 raise InputError(
                     f"table {self.table} of {self.paper} is not on {self.dataset}; it is on: {', '.join(own)}"
@@ -93,6 +93,14 @@ class Request:
                     raise unknown("row", row, every)
             return [row for row in table.rows if row in self.rows]
         return [row for row in table.rows if self.scale != "quick" or _tells(table, row)]
+
+
+def _is_of(table: Table, dataset: str | None) -> bool:
+    """Whether the table is on this data set; `reviews:bias=0.8` is one of `reviews:preset=hard,bias=0.8` too."""
+    if dataset is None:
+        return True
+    (base, _, asked), (own, _, has) = dataset.partition(":"), table.dataset.partition(":")
+    return base == own and set(filter(None, asked.split(","))) <= set(has.split(","))
 
 
 def _tells(table: Table, row: str) -> bool:

@@ -25,7 +25,7 @@ from unmask.models import Wrapped
 from unmask.models.attending import Attentive, Shift, attentive, embedding_of, looked, reach, shaken
 from unmask.nets import Vocabulary
 from unmask.nets.pretrained import tuned_layers
-from unmask.reproduce.attentive import PRETRAINED_ROWS, STEADY_ROWS, VANILLA, VANILLA_TRANSFORMER
+from unmask.reproduce.attentive import LONG_ROWS, PRETRAINED_ROWS, STEADY_ROWS, VANILLA, VANILLA_TRANSFORMER
 from unmask.reproduce.measuring import Trial, interval, percent, some
 from unmask.reproduce.tables import Scale, made
 from unmask.training import soft_cross_entropy
@@ -225,7 +225,7 @@ def f1(answer: Tensor, y: Tensor, seed: int) -> tuple[float, float, float]:
 def _rows(dataset: str, encoder: str, scale: Scale) -> Dataset:
     """The same rows for every seed: what differs are the models."""
     data, pretrained = load(dataset, seed=0), tuned_layers(encoder) is not None
-    learned, tested = (PRETRAINED_ROWS if pretrained else STEADY_ROWS)[scale]
+    learned, tested = (PRETRAINED_ROWS if pretrained else LONG_ROWS if dataset == "imdb" else STEADY_ROWS)[scale]
     if pretrained:
         data = replace(data, validation=some(data.validation, tested, 0, "validation"))
     return replace(data, train=some(data.train, learned, 0, "train"), test=some(data.test, tested, 0, "test"))
