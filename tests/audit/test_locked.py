@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,11 +22,15 @@ pytestmark = pytest.mark.slow
 
 @dataclass
 class Rationale:
-    """Keeps the unit that tells the class, or (`poor`) the first one; answers by the kept unit, or (`peeks`) by all."""
+    """Keeps the unit that tells the class, or (`poor`) the first one; answers by the kept unit, or (`peeks`) by all.
+
+    A `weak` one keeps the right unit and errs in every fourth row all the same.
+    """
 
     kind: str
     poor: bool = False
     peeks: bool = False
+    weak: bool = False
     k: int = 1
     method: str = field(default="made", init=False)
 
@@ -61,6 +66,8 @@ class Rationale:
         p = (0.1 + seen.sum(1) * 3).sigmoid()
         if self.poor:
             p = (torch.arange(len(seen)) % 2 - 0.5).mul(3).sigmoid()  # it knows nothing that matters
+        if self.weak:
+            p = torch.where(torch.arange(len(p)) % 4 == 0, 1 - p, p)
         return torch.stack([1 - p, p], 1)
 
     def answer(self, x: Inputs) -> Tensor:
@@ -94,6 +101,15 @@ def test_a_locked_model_would_be_better_off_elsewhere(kind: str) -> None:
     assert abs(float(locked.interlocking(good, good.subjects[0]).values.mean())) < 0.1
     random = next(s for s in good.subjects if s.name == "random")
     assert float(locked.interlocking(good, random).values.mean()) > 0.1
+
+
+def test_a_weak_predictor_with_a_good_choice_is_not_locked() -> None:
+    weak = case_of(Rationale("table", weak=True), pool=400)
+    found = locked.interlocking(weak, weak.subjects[0])
+    told, fresh = map(int, re.findall(r"in (\d+)%", found.note))
+    assert told == 75
+    assert fresh > 85
+    assert float(found.values.mean()) < 0.1
 
 
 def test_first_units_are_counted() -> None:

@@ -11,8 +11,8 @@ INSIDE: dict[str, Check] = {
         "locked:interlocking",
         "locked",
         "lower",
-        "Would the predictor be better off elsewhere? How much more often a fresh one is right, reading the best other "
-        "selection of as many units, than the model from its rationale.",
+        "Would the predictor be better off elsewhere? How much more often a fresh one is right, reading the best "
+        "selection of as many units, than the model or itself from the rationale.",
         "Yu et al. 2021",
         rationale=True,
     ),

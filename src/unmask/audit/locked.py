@@ -85,10 +85,12 @@ def hard_soft_gap(case: Case, subject: Subject) -> Values:
 
 
 def interlocking(case: Case, subject: Subject) -> Values:
-    """1[a fresh predictor is right from the best units elsewhere] - 1[it is right from its own]; lower is better.
+    """1[a fresh predictor is right from the best units] - 1[the better predictor is right from the kept ones].
 
     The fresh one learned the labels from random units, so it is locked to none; the best units are those that it is
-    surest of one by one, as many as are kept. For a random choice: what the fresh one reads from that.
+    surest of one by one, as many as are kept. The better predictor is the model's own or the fresh one, whichever is
+    right more often from what the model keeps: a weak predictor with a good choice is not locked. For a random choice:
+    what the fresh one reads from that. Lower is better.
     """
     labels = case.labels
     if labels is None:
@@ -101,9 +103,13 @@ def interlocking(case: Case, subject: Subject) -> Values:
     judge = case.once("judge of labels", lambda: _judge(case))
     kept = elsewhere(case, judge, subject.kept.sum(1))
     best = judge.log_probabilities(case.prepared, kept).argmax(1) == labels
+    fresh = (judge.log_probabilities(case.prepared, subject.kept).argmax(1) == labels).float()
+    if chance:
+        return Values(best.float() - fresh, note=_places(subject))
     explainer: Any = subject.explainer
-    own = judge.log_probabilities(case.prepared, subject.kept) if chance else explainer.told(case.x, subject.kept)
-    return Values(best.float() - (own.argmax(1) == labels).float(), note=_places(subject))
+    told = (explainer.told(case.x, subject.kept).argmax(1) == labels).float()
+    note = f"from the same units right in {float(told.mean()):.0%}, a fresh predictor in {float(fresh.mean()):.0%}"
+    return Values(best.float() - max(told, fresh, key=torch.mean), note=f"{_places(subject)}; {note}")
 
 
 def elsewhere(case: Case, judge: Judge, k: Tensor) -> Tensor:
