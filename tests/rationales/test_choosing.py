@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from unmask.errors import InputError
-from unmask.rationales.choosing import best, check, draw, explored, gates, number, transitions
+from unmask.rationales.choosing import best, check, draw, draw_runs, explored, gates, number, transitions
 from unmask.seeds import generator
 
 VALID = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0]], dtype=torch.bool)
@@ -106,6 +106,29 @@ def test_draws_have_the_probability_they_say() -> None:
     for pair in ((0, 1), (0, 2), (1, 2)):
         share = float((drawn.kept[:, list(pair)] > 0.5).all(1).float().mean())
         assert share == pytest.approx(law[pair] + law[pair[::-1]], abs=0.01)
+
+
+def test_runs_are_drawn_whole_by_the_mean_of_their_scores() -> None:
+    valid = torch.arange(24) < torch.tensor([24, 17, 3, 1])[:, None]
+    scores = torch.randn(4, 24, generator=generator(5), requires_grad=True)
+    for seed in range(20):
+        found = draw_runs(scores, valid, 0.25, 3, 0.1, generator(seed))
+        assert not bool((found.kept.detach() * ~valid).any())
+        for row, there in zip(found.kept.detach(), valid.sum(1).tolist(), strict=True):
+            edges = (row[1:there] != row[: there - 1]).nonzero()[:, 0] + 1
+            assert len(set((edges % 3).tolist())) <= 1  # runs begin and end at every third unit
+            assert 1 <= int(row.sum()) <= 8
+    assert torch.autograd.grad(found.kept.sum() + found.log_prob.sum(), scores)[0].abs().sum() > 0
+    heavy = torch.zeros(1, 24)
+    heavy[0, 9:12] = 50.0
+    sure = draw_runs(heavy, torch.ones(1, 24, dtype=torch.bool), 3, 3, 0.0, generator(1))
+    assert float(sure.kept[0, 9:12].sum()) >= 1
+    assert float(sure.log_prob) == pytest.approx(0.0, abs=1e-3)
+
+
+def test_runs_of_one_are_single_units() -> None:
+    found, single = (way(SCORES, VALID, 2, *rest, 0.2, generator(3)) for way, rest in ((draw_runs, (1,)), (draw, ())))
+    assert torch.equal(found.kept.sum(1), single.kept.sum(1))
 
 
 def test_a_draw_is_hard_and_has_slopes() -> None:

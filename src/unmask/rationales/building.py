@@ -13,7 +13,7 @@ from unmask.data.vectors import glove
 from unmask.nets import Vocabulary
 from unmask.nets.pretrained import PieceEmbedding
 from unmask.nets.words import WordEmbedding
-from unmask.rationales.choosing import Drawn, best, draw, gates
+from unmask.rationales.choosing import Drawn, best, draw, draw_runs, gates
 from unmask.rationales.networks import Choose, RationaleNet
 from unmask.training import soft_cross_entropy
 
@@ -66,9 +66,11 @@ def _embeddings(net: nn.Module) -> list[WordEmbedding]:
 
 
 def drawn(own: Any, chooser: nn.Module, batch: Batch, rate: float, tau: float = 1.0) -> Drawn:
-    """A draw by the chooser's scores: of the budget, or (`free`) of each unit on its own."""
-    way = gates if own.free else draw
-    return way(chooser(batch.x), batch.valid, own.k, rate, batch.rng, tau)
+    """A draw by the chooser's scores: of the budget, in runs where scores are smoothed, or (`free`) of each unit."""
+    scores, width = chooser(batch.x), own.nets.smooth
+    if not own.free and width > 1:
+        return draw_runs(scores, batch.valid, own.k, width, rate, batch.rng, tau)
+    return (gates if own.free else draw)(scores, batch.valid, own.k, rate, batch.rng, tau)
 
 
 def told_twice(net: RationaleNet, batch: Batch, kept: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from unmask.errors import InputError
 from unmask.masking import relax, subsets
 from unmask.masking.highest import gumbel
 
-__all__ = ["Drawn", "best", "check", "draw", "explored", "gates", "number", "transitions"]
+__all__ = ["Drawn", "best", "check", "draw", "draw_runs", "explored", "gates", "number", "transitions"]
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,25 @@ def draw(scores: Tensor, valid: Tensor, k: int | float, rate: float, rng: torch.
 
     Slopes are those of the number kept times the softmax of the same noisy scores (straight-through Gumbel).
     """
+    return _drawn(scores, valid, number(k, valid), rate, rng, tau)
+
+
+def draw_runs(
+    scores: Tensor, valid: Tensor, k: int | float, width: int, rate: float, rng: torch.Generator, tau: float = 1.0
+) -> Drawn:
+    """Runs of `width` units drawn by the mean of their scores: as what `best` keeps when it smooths, not scattered."""
+    shift = int(torch.randint(width, (1,), generator=rng, device=rng.device))  # where runs begin is drawn too
+    run = ((torch.arange(valid.shape[1], device=valid.device) + shift) // width).expand_as(valid)  # of each unit
+    empty = scores.new_zeros(len(valid), valid.shape[1] // width + 2)
+    sums, counts = (empty.scatter_add(1, run, t) for t in (scores * valid, valid.to(scores)))
+    wanted = torch.minimum(((number(k, valid) + width / 2) // width).long().clamp(min=1), (counts > 0).sum(1))
+    found = _drawn(sums / counts.clamp(min=1), counts > 0, wanted, rate, rng, tau)
+    return Drawn(found.kept.gather(1, run) * valid, found.log_prob, found.excess)
+
+
+def _drawn(scores: Tensor, valid: Tensor, wanted: Tensor, rate: float, rng: torch.Generator, tau: float) -> Drawn:
     log_p = explored(scores, valid, rate).clamp(min=1e-20).log()
     noisy = (log_p + gumbel(log_p.shape, rng).to(log_p)).masked_fill(~valid, torch.finfo(log_p.dtype).min)
-    wanted = number(k, valid)
     hard = subsets.topk(noisy.detach(), wanted, valid)
     soft = (noisy / tau).softmax(1) * wanted[:, None] * valid
     most = int(wanted.max()) if len(wanted) else 0
