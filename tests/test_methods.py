@@ -52,3 +52,10 @@ def test_settings_that_do_not_exist_are_refused(settings: dict[str, Any], said: 
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     with pytest.raises(InputError, match="unknown method 'word-att'; did you mean 'word-at'"):
         make("word-att", 3)
+
+
+def test_nets_are_laid_over_the_methods_own() -> None:
+    made, usual = make("a2r", 1, None, {"nets": {"hidden": 8, "smooth": 3}}), make("a2r", 1)
+    assert made.nets == replace(usual.nets, hidden=8, smooth=3)
+    with pytest.raises(InputError, match="unknown setting in the nets of a2r 'hiden'"):
+        make("a2r", 1, None, {"nets": {"hiden": 8}})

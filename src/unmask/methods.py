@@ -20,10 +20,13 @@ MODELS: dict[str, Method] = rationales.MODELS
 ROOMS = {"explainers": explainers.METHODS, "attention": attention.METHODS, "rationales": MODELS}
 
 
+PARTS = ("recipe", "nets")  # settings that hold settings
+
+
 def make(name: str, k: int | float, removal: str | None = None, settings: Mapping[str, Any] | None = None) -> Any:
     """An unfitted explainer, or a model that explains itself, by its name.
 
-    `settings` are other fields of its class; a mapping for `recipe` is laid over the method's own.
+    `settings` are other fields of its class; a mapping for `recipe` or `nets` is laid over the method's own.
     """
     known = {**METHODS, **MODELS}
     if name not in known:
@@ -36,11 +39,14 @@ def make(name: str, k: int | float, removal: str | None = None, settings: Mappin
 
 def _set(name: str, explainer: Any, settings: Mapping[str, Any]) -> Any:
     _check(f"setting of {name}", settings, {f.name for f in fields(explainer) if f.init} - {"k", "removal"})
-    recipe = settings.get("recipe")
-    if isinstance(recipe, Mapping):
-        _check(f"setting in the recipe of {name}", recipe, {f.name for f in fields(explainer.recipe)} - {"seed"})
-        settings = {**settings, "recipe": replace(explainer.recipe, **recipe)}
-    return replace(explainer, **settings)
+    whole = dict(settings)
+    for part in PARTS:
+        own = settings.get(part)
+        if isinstance(own, Mapping):
+            given = getattr(explainer, part)
+            _check(f"setting in the {part} of {name}", own, {f.name for f in fields(given)} - {"seed"})
+            whole[part] = replace(given, **own)
+    return replace(explainer, **whole)
 
 
 def _check(what: str, names: Mapping[str, Any], known: set[str]) -> None:

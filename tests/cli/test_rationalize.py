@@ -25,6 +25,9 @@ def test_a_number_is_units_and_a_fraction_a_share() -> None:
         (["--keep", "1.5"], "k must be a number of units, 1 or more, or a share between 0 and 1; got 1.5"),
         (["--keep", "inf"], "k must be a number of units"),
         (["--keep", "99"], "k must be at most 4"),
+        (["--keep", "1", "--set", "lamb=2"], "unknown setting of a2r 'lamb'; did you mean 'lam'"),
+        (["--keep", "1", "--set", "nets.encoder=bert"], "unknown encoder 'bert'"),
+        (["--keep", "1", "--set", "net.hidden=8"], "--set takes NAME=VALUE"),
     ],
 )
 def test_bad_requests_are_one_sentence(arguments: list[str], said: str, run: Run, tmp_path: Path) -> None:
@@ -36,7 +39,7 @@ def test_bad_requests_are_one_sentence(arguments: list[str], said: str, run: Run
 @pytest.mark.usefixtures("quick")
 def test_trained_shown_audited_and_saved(run: Run, tmp_path: Path) -> None:
     data = ["--data", "reviews:unit=sentences,n=160", "--keep", "1", "--rows", "30", "--show", "1"]
-    done = run("rationalize", *data, "--out", str(tmp_path))
+    done = run("rationalize", *data, "--set", "nets.hidden=16", "--out", str(tmp_path))
     assert done.code == 0, done.err
     assert "a2r is right in" in done.out
     assert "F1 of its rationales against the units known to decide" in done.out
@@ -44,5 +47,6 @@ def test_trained_shown_audited_and_saved(run: Run, tmp_path: Path) -> None:
     found = json.loads((tmp_path / "report.json").read_text())
     assert {"interlocking", "exclusion", "human-f1"} <= {r["check"] for r in found["rows"] if r["explanation"] == "a2r"}
     own = unmask.load_explainer(tmp_path / "model")
+    assert own.nets.hidden == 16
     rows = unmask.load("reviews:unit=sentences,n=160").test.x
     torch.testing.assert_close(own.predict(rows).sum(1), torch.ones(len(rows)))

@@ -52,6 +52,15 @@ def test_with_slopes_and_without_the_same_is_read(kind: str) -> None:
     assert_close(net.read(x, kept), net.read(x, kept.clone().requires_grad_()).detach())
 
 
+def test_a_value_that_is_no_number_has_no_part_where_it_is_left_out() -> None:
+    net, x, valid = made("table")
+    kept = torch.zeros_like(valid).float()
+    kept[:, 1] = 1.0
+    wild = x.clone()
+    wild[:, net.owner == 0] = torch.inf
+    assert torch.equal(net.read(wild, kept), net.read(x, kept))
+
+
 def test_kept_words_are_read_as_a_text_of_their_own() -> None:
     net, x, valid = made("words")
     kept = torch.zeros_like(valid)

@@ -15,6 +15,7 @@ from unmask.nets.bodies import Nets
 from unmask.rationales import learning
 from unmask.rationales.choosing import draw, explored
 from unmask.seeds import generator
+from unmask.training import Recipe
 
 pytestmark = pytest.mark.slow
 
@@ -101,3 +102,9 @@ def test_a_transformer_reads_texts_only() -> None:
     own.nets = Nets(encoder="transformer")
     with pytest.raises(InputError, match=r"the encoder transformer reads texts, .* rows of kind table"):
         learning.begin(own, rows("table"))
+
+
+def test_few_rows_are_learned_in_smaller_batches() -> None:
+    recipe = Recipe(epochs=1, batch=200)
+    assert [learning.sized(recipe, rows).batch for rows in (8000, 4000, 1000, 200, 0)] == [200, 200, 50, 16, 16]
+    assert learning.sized(Recipe(epochs=1, batch=8), 10).batch == 8

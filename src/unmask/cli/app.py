@@ -34,7 +34,7 @@ from unmask.cli.options import (
     TextOption,
     examples,
 )
-from unmask.cli.trained import trained
+from unmask.cli.trained import SetOption, trained
 
 __all__ = ["app"]
 
@@ -44,15 +44,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="A setting of the method, such as cure=pretraining, feedback=true, device=cuda or recipe.epochs=5; may be "
-        "repeated.",
-    ),
-]
 
 
 def _print_version(wanted: bool) -> None:

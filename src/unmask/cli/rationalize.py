@@ -9,7 +9,7 @@ import torch
 
 from unmask.audit.people import token_scores, words_of
 from unmask.cli.sources import Source, UserTask, check_source, data_of
-from unmask.cli.steps import audited, check_new_folder, check_place, console, finish, tell
+from unmask.cli.steps import audited, check_new_folder, check_place, console, finish, settings_of, tell
 from unmask.errors import unknown
 from unmask.methods import MODELS, make
 from unmask.task import seeded
@@ -28,6 +28,7 @@ class RationaleRequest:
     method: str
     rows: int
     show: int
+    settings: tuple[str, ...] = ()
 
 
 def budget(k: float) -> int | float:
@@ -42,7 +43,7 @@ def rationalize_step(source: Source, request: RationaleRequest, out: Path) -> No
     check_place(out)
     check_new_folder(out / MODEL)
     check_source(source)
-    own = seeded(make(request.method, budget(request.keep)), source.seed)
+    own = seeded(make(request.method, budget(request.keep), settings=settings_of(request.settings)), source.seed)
     data = data_of(source)
     own.fit(data)
     own.save(out / MODEL)

@@ -23,7 +23,7 @@ from unmask.cli.tables import compared_rows, show_rows
 from unmask.errors import InputError, UnmaskError, unknown
 from unmask.loading import load as load_explainer
 from unmask.masking import REMOVALS
-from unmask.methods import METHODS
+from unmask.methods import METHODS, PARTS
 from unmask.report import Report
 from unmask.types import Dataset, Explanation
 from unmask.writing import write_text
@@ -103,14 +103,14 @@ def fit_step(source: Source, request: FitRequest, out: Path) -> None:
 
 
 def settings_of(given: Sequence[str]) -> dict[str, Any]:
-    """NAME=VALUE as settings: numbers, true, false and null as in JSON, all else text; a dot leads into the recipe."""
+    """NAME=VALUE as settings: numbers, true, false, null as in JSON, all else text; a dot leads into a part of them."""
     found: dict[str, Any] = {}
     for text in given:
         name, equals, value = text.partition("=")
         outer, dot, inner = name.partition(".")
-        if not (equals and outer) or (dot and (outer != "recipe" or not inner)):
+        if not (equals and outer) or (dot and (outer not in PARTS or not inner)):
             raise InputError(f"--set takes NAME=VALUE, such as tau=0.1 or recipe.epochs=5, got {text!r}")
-        place = found.setdefault("recipe", {}) if dot else found
+        place = found.setdefault(outer, {}) if dot else found
         try:
             place[inner or outer] = json.loads(value)
         except ValueError:

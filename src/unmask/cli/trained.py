@@ -24,8 +24,17 @@ from unmask.cli.options import (
 )
 from unmask.methods import MODELS
 
-__all__ = ["trained"]
+__all__ = ["SetOption", "trained"]
 
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the method, such as cure=pretraining, feedback=true, device=cuda, recipe.epochs=5 or "
+        "nets.encoder=transformer; may be repeated.",
+    ),
+]
 trained = typer.Typer()
 
 
@@ -82,6 +91,7 @@ def steady(
     epilog=examples(
         "unmask rationalize --data reviews:unit=sentences --keep 1",
         "unmask rationalize --data tickets.csv --text body --label team --keep 0.2 --method mcd",
+        "unmask rationalize --data reviews --keep 0.1 --set nets.vectors=glove --set recipe.epochs=20",
     )
 )
 def rationalize(
@@ -95,6 +105,7 @@ def rationalize(
     label: LabelOption = None,
     text: TextOption = None,
     kind: KindOption = None,
+    settings: SetOption = None,
     rows: Annotated[int, typer.Option(metavar="N", help="How many rows are drawn for the audit.")] = 300,
     show: Annotated[int, typer.Option(metavar="N", help="How many test rows are shown with their rationales.")] = 3,
     out: ReportOption = Path("."),
@@ -111,5 +122,7 @@ def rationalize(
     from unmask.cli.sources import Source
 
     rationalize_step(
-        Source("reference", data, label, text, kind, None, None, seed), RationaleRequest(keep, method, rows, show), out
+        Source("reference", data, label, text, kind, None, None, seed),
+        RationaleRequest(keep, method, rows, show, tuple(settings or ())),
+        out,
     )

@@ -230,6 +230,8 @@ class UnitBody(nn.Module):
 
 
 def _mean(states: Tensor, weight: Tensor) -> Tensor:
+    if not weight.requires_grad:  # whatever stands in a unit that is left out, a missing value too, has no part in it
+        states = states.masked_fill((weight == 0)[..., None], 0.0)
     return (states * weight[..., None]).sum(1) / weight.sum(1, keepdim=True).clamp(min=1.0)
 
 

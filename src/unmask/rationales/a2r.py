@@ -71,7 +71,8 @@ class A2R:
     def fit(self, data: Dataset) -> A2R:
         lesson = learning.start(self, data)
         self._rate = (0.2 if data.kind != "words" else None) if self.explore is None else self.explore
-        self._steps, self._warm = 0, self.anneal * self.recipe.steps(len(lesson.train[0]))
+        rows = len(lesson.train[0])
+        self._steps, self._warm = 0, self.anneal * learning.sized(self.recipe, rows).steps(rows)
         players = {
             "predictor": (self.net_.teller, self._predicting),
             "generator": (self.net_.chooser, self._choosing),

@@ -26,7 +26,9 @@ from unmask.task import Task
 from unmask.training import Loss, Recipe, minimize, soft_cross_entropy
 from unmask.types import Dataset, Split
 
-__all__ = ["Lesson", "begin", "learn", "opening", "reinforced", "start"]
+__all__ = ["Lesson", "begin", "learn", "opening", "reinforced", "sized", "start"]
+
+SMALLEST = 16  # rows of a batch that is made smaller
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def learn(
     """
     own.curve_ = []
     known = own.recipe.rate if isinstance(own.recipe.rate, Mapping) else {}
-    recipe = own.recipe if rates is None else replace(own.recipe, rate={**known, **rates})
+    recipe = sized(own.recipe if rates is None else replace(own.recipe, rate={**known, **rates}), len(lesson.train[0]))
 
     def score() -> tuple[float, str]:
         found = _readings(own, lesson.held)
@@ -106,6 +108,11 @@ def learn(
     history = minimize(losses, lesson.train, recipe, score=score, title=f"training {own.method}")
     own.readings_ = own.curve_[history.best]
     own.task_ = lesson.task
+
+
+def sized(recipe: Recipe, rows: int) -> Recipe:
+    """The recipe, its batches smaller where rows are few: an epoch has twenty steps at least."""
+    return replace(recipe, batch=min(recipe.batch, max(SMALLEST, rows // 20)))
 
 
 def reinforced(log_prob: Tensor, reward: Tensor, past: deque[float]) -> Tensor:
