@@ -61,3 +61,23 @@ def test_agreement_is_wanted_between_the_corners() -> None:
     told = landscape.agreement(GRID)
     assert told[1:-1].min() > 0
     assert told.max() <= np.log(2)
+
+
+def downhill(line: np.ndarray, at: int) -> int:
+    """Where steps to a lower neighbour end."""
+    while True:
+        best = min((i for i in (at - 1, at, at + 1) if 0 <= i < len(line)), key=lambda i: line[i])
+        if best == at:
+            return at
+        at = best
+
+
+def test_with_disagreement_the_line_lies_between_and_leads_out_of_the_poor_end() -> None:
+    hard, soft = landscape.rationale_loss(GRID), landscape.attention_loss(GRID)
+    both = soft + landscape.agreement(GRID)
+    assert bool((both >= soft - 1e-6).all())
+    assert bool((both <= hard + 1e-6).all())
+    assert GRID[downhill(hard, 200)] == 1.0  # the hill keeps whoever stands at the poor end
+    assert GRID[downhill(both, 200)] == pytest.approx(0.61, abs=0.02)  # A2R leads away, not all the way
+    assert GRID[downhill(both, 80)] == pytest.approx(0.05, abs=0.03)
+    assert GRID[downhill(soft, 200)] < 0.3
