@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -96,6 +97,15 @@ def test_other_tables_have_theirs(table: Any, asked: tuple[str, ...]) -> None:
         assert found["values"]["jsd-seeds"][0] > 0
         assert len(found["points"]) == len(corpus().test)
         assert all(0 < largest <= 1 and 0 <= apart <= 0.6932 for largest, apart in found["points"])
+
+
+def test_a_check_that_asks_about_some_rows_only_counts_those(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unmask.audit.sensitivity.ROWS", 5)
+    few = steadied(Trial(TWO, "vanilla/rnn", 0, "quick"), Path())["values"]["sensitivity"]
+    assert all(math.isfinite(v) for v in few)
+    monkeypatch.setattr(steadying, "_audited", lambda look, old: {"sensitivity": torch.full((7,), torch.nan)})
+    monkeypatch.setattr(steadying, "GROUPS", {steadying._audited: ("sensitivity",)})
+    assert steadied(Trial(TWO, "vanilla/rnn", 0, "quick"), Path())["values"]["sensitivity"] is None
 
 
 def test_f1_is_that_of_scikit_learn() -> None:

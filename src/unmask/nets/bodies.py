@@ -32,7 +32,9 @@ class Nets:
     `hidden` is the width of a state; rows of words are read in windows of `window` words. In the end, scores are
     averaged over `smooth` neighbours, and a rationale is at most so many `spans`, runs of neighbours. The encoder
     "transformer" is the packaged MiniLM (extra hf), "transformer:tuned=3" with another number of upper layers that
-    learn than two: it brings its vectors, its width and its windows of 256 sub-words, and reads texts only.
+    learn than two: it brings its vectors, its width and its windows of 256 sub-words, and reads texts only. With
+    `places` who chooses knows where in the row a unit stands; with `sentences` half of a word's score is the mean of
+    its sentence, which ends at a full stop or another mark of that kind.
     """
 
     encoder: str = "gru"
@@ -42,6 +44,8 @@ class Nets:
     window: int = 80
     smooth: int = 1
     spans: int | None = None
+    places: bool = False
+    sentences: bool = False
 
     def __post_init__(self) -> None:
         if self.smooth < 1 or self.smooth % 2 == 0 or (self.spans is not None and self.spans < 1):

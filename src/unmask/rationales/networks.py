@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from unmask import seeds
-from unmask.nets import Reader
+from unmask.errors import InputError
+from unmask.nets import Reader, Vocabulary
 from unmask.nets.bodies import Body, Nets, body
 from unmask.training import evaluate
 
@@ -18,16 +19,47 @@ Choose = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 class Chooser(nn.Module):
-    """One score for each unit (or several), from its state."""
+    """One score for each unit (or several), from its state, and its place and sentence where `nets` asks for these."""
 
-    def __init__(self, body: Body, outputs: int = 1) -> None:
+    def __init__(self, body: Body, nets: Nets, outputs: int = 1) -> None:
         super().__init__()
-        self.body, self.outputs = body, outputs
-        self.score = nn.Linear(body.width, outputs, bias=outputs > 1)
+        self.body, self.outputs, self.places = body, outputs, nets.places
+        self.score = nn.Linear(body.width + 2 * nets.places, outputs, bias=outputs > 1)
+        self.ends: Tensor
+        self.register_buffer("ends", _ends(body.reader) if nets.sentences else torch.empty(0).long(), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = self.score(self.body.states(x))
+        states, valid = self.body.states(x), self.body.reader.valid(x)
+        if self.places:
+            states = torch.cat([states, _places(valid)], -1)
+        found: Tensor = self.score(states)
+        if len(self.ends):
+            found = (found + _by_sentence(found, torch.isin(x, self.ends), valid)) / 2
         return found[..., 0] if self.outputs == 1 else found
+
+
+def _places(valid: Tensor) -> Tensor:
+    """(n, d, 2) where in the row a unit stands: from 0 to 1, and the logarithm of how far the end is."""
+    before = valid.cumsum(1) - 1
+    after = valid.sum(1, keepdim=True) - 1 - before
+    share = before / (before + after).clamp(min=1)
+    return torch.stack([share, after.clamp(min=0).float().log1p() / 5], -1) * valid[..., None]
+
+
+def _by_sentence(scores: Tensor, ends: Tensor, valid: Tensor) -> Tensor:
+    """(n, d, outputs) the mean score of the sentence that a word stands in."""
+    sentence = (ends.cumsum(1) - ends.long())[..., None].expand_as(scores)  # a sentence holds the mark that ends it
+    there = valid[..., None].expand_as(scores).to(scores)
+    sums, counts = (torch.zeros_like(t).scatter_add(1, sentence, t) for t in (scores * there, there))
+    return (sums / counts.clamp(min=1)).gather(1, sentence)
+
+
+def _ends(reader: Reader) -> Tensor:
+    """The ids of words that end a sentence."""
+    if reader.layout.kind != "words" or not isinstance(reader.vocabulary, Vocabulary):
+        raise InputError("sentences=True is for rows of words, read by a vocabulary and not by a transformer")
+    known = reader.vocabulary.ids
+    return torch.tensor([known[mark] for mark in (".", "!", "?") if mark in known], dtype=torch.long)
 
 
 class Teller(nn.Module):
@@ -98,12 +130,12 @@ def built(
 ) -> tuple[Chooser, Teller]:
     """A chooser and a teller, each with a body of its own; their weights drawn from the seed."""
     with seeds.seeded(seed):
-        chooser = Chooser(body(reader, nets), outputs)
+        chooser = Chooser(body(reader, nets), nets, outputs)
         return chooser, Teller(body(reader, nets), classes, attends)
 
 
 def folded(reader: Reader, classes: int, nets: Nets, seed: int) -> tuple[Chooser, Teller]:
     """A chooser and a teller with one body."""
     with seeds.seeded(seed):
-        chooser = Chooser(body(reader, nets))
+        chooser = Chooser(body(reader, nets), nets)
         return chooser, Teller(chooser.body, classes)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from unmask.data import named
 from unmask.nets.bodies import Nets
 from unmask.training import Recipe
 
-__all__ = ["LAST", "MOVIE_ROWS", "RATIONALES", "REVIEW_ROWS", "SHARE", "SLOW_ROWS", "rationale", "split_name"]
+__all__ = ["LAST", "MOVIE_ROWS", "RATIONALES", "REVIEW_ROWS", "SHARE", "SLOW_ROWS", "WHOLE", "rationale", "split_name"]
 
 REVIEW_ROWS = {"quick": 2000, "default": 4000, "paper": 4000}  # generated reviews to learn from
 MOVIE_ROWS = {"quick": (300, 60), "default": (1600, 199), "paper": (1600, 199)}  # to learn from, to test on
@@ -30,8 +31,17 @@ RATIONALES: dict[str, tuple[str, dict[str, Any]]] = {
     "a2r+released": ("a2r", {"form": "released"}),
     "a2r+anneal": ("a2r", {"anneal": 10}),
     **{f"a2r+lam={lam:g}": ("a2r", {"lam": lam}) for lam in (0.0, 0.1, 0.5, 2.0, 5.0)},
+    "rnp+places": ("rnp", {}),
+    "a2r+local": ("a2r", {}),
+    "a2r+places": ("a2r", {}),
     "rnp/transformer": ("rnp", {}),
     "a2r/transformer": ("a2r", {}),
+}
+LOCAL = Nets(hidden=100, vectors="glove", window=20, smooth=9)  # of words near by, whose vectors learn
+WHOLE = {  # rows that learn from whole movie reviews, not from their ends, and how they read
+    "a2r+local": LOCAL,
+    "a2r+places": replace(LOCAL, places=True, sentences=True),
+    "rnp+places": replace(LOCAL, places=True, sentences=True),
 }
 RATES = {"predictor": 2e-3, "generator": 5e-3}
 SKEWED_RATES = {"predictor": 1e-3, "generator": 1e-2}
@@ -54,7 +64,8 @@ def rationale(
     base, skew = split_name(dataset)
     rate = settings.pop("rate", SKEWED_RATES if skew else RATES)
     if base == "eraser-movies":
-        nets, epochs = Nets(hidden=100, vectors="glove", frozen=True, smooth=9), 3 if scale == "quick" else 8
+        usual = Nets(hidden=100, vectors="glove", frozen=True, smooth=9)
+        nets, epochs = WHOLE.get(row, usual), 3 if scale == "quick" else 8
         settings["recipe"] = Recipe(epochs=epochs, batch=20, rate={"predictor": 1e-3, "generator": 1e-3}, seed=seed)
     else:
         nets, epochs = Nets(), 8 if scale == "quick" else 12

@@ -18,7 +18,7 @@ from unmask.data import load, review_words
 from unmask.masking import subsets
 from unmask.masking.controls import control_scores
 from unmask.rationales.choosing import number
-from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE, SLOW_ROWS, split_name
+from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE, SLOW_ROWS, WHOLE, split_name
 from unmask.reproduce.measuring import Trial, percent, some
 from unmask.reproduce.tables import CONTROLS, Scale, made
 from unmask.types import Dataset, Split
@@ -31,7 +31,7 @@ AGREEMENT = ("precision", "recall", "f1")
 def rationalized(trial: Trial, cache: Path) -> dict[str, Any]:
     """Accuracy, and agreement of the rationales with the true ones, in per cent."""
     started = time.perf_counter()
-    data = _rows(trial.table.dataset, trial.seed, trial.scale)
+    data = _rows(trial.table.dataset, trial.seed, trial.scale, trial.row in WHOLE)
     if trial.row.endswith("/transformer"):
         most = SLOW_ROWS[split_name(trial.table.dataset)[0]]
         data = replace(data, train=some(data.train, most, trial.seed, "train"))
@@ -76,13 +76,14 @@ def locked(split: Split, kept: Tensor) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _rows(dataset: str, seed: int, scale: Scale) -> Dataset:
+def _rows(dataset: str, seed: int, scale: Scale, entire: bool = False) -> Dataset:
     base, skew = split_name(dataset)
     if base == "reviews":
         n = REVIEW_ROWS[scale] // 2 if skew and scale != "quick" else REVIEW_ROWS[scale]
         return load(dataset, seed=seed, unit="sentences", n=n)
     learned, tested = MOVIE_ROWS[scale]
-    whole, short = load(base, seed=seed), load(base, seed=seed, length=LAST, truncate="tail")
+    whole = load(base, seed=seed)
+    short = whole if entire else load(base, seed=seed, length=LAST, truncate="tail")
     train, held = some(short.train, learned, seed, "train"), short.validation
     return replace(whole, train=train, validation=held, test=some(whole.test, tested, seed, "test"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 import shutil
 import time
@@ -228,7 +229,7 @@ def _lines(table: Table, row: str, results: Sequence[dict[str, Any]]) -> list[di
     values = [with_readings(r, table) for r in results]
     names = {m: None for r in values for m in r if m.partition("@")[0] in table.metrics}
     for metric in [*published, *(m for m in names if m not in published)]:
-        here = [r[metric] for r in values if r.get(metric) is not None]
+        here = [r[metric] for r in values if r.get(metric) is not None and math.isfinite(r[metric][0])]
         value, low, high = summary(here, ends(base(metric)))
         lines.append(
             {

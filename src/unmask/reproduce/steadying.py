@@ -72,7 +72,7 @@ def steadied(trial: Trial, cache: Path) -> dict[str, Any]:
     started = time.perf_counter()
     look, old, readings = _trained(trial, trial.seed)
     fitted = time.perf_counter() - started
-    wanted, values, points = trial.table.metrics, dict[str, list[float]](), []
+    wanted, values, points = trial.table.metrics, dict[str, list[float] | None](), []
     if "f1" in wanted:
         values["f1"] = [round(100 * v, 2) for v in f1(look.seen[0].argmax(1), look.data.test.y, trial.seed)]
     for name, found in _shares(look, old).items():
@@ -80,7 +80,8 @@ def steadied(trial: Trial, cache: Path) -> dict[str, Any]:
             values[name] = percent(found, trial.seed)
     for group, names in GROUPS.items():
         if set(wanted) & set(names):
-            values |= {name: interval(v, trial.seed) for name, v in group(look, old).items() if name in wanted}
+            known = {name: v[~v.isnan()] for name, v in group(look, old).items() if name in wanted}  # in some rows only
+            values |= {name: interval(v, trial.seed) if len(v) else None for name, v in known.items()}
     if "jsd-seeds" in wanted:
         apart = _apart(trial, look)
         values["jsd-seeds"] = interval(apart.mean(0), trial.seed)
