@@ -15,6 +15,7 @@ from unmask.sweep.engine import Workers
 __all__ = ["Request"]
 
 QUICK_SETS = ("imdb", "fashion-pullover-shirt")
+STEADY_TABLES = (("sst2", "1"), ("sst2", "4"))  # of a quick run
 QUICK_STEADY = ("vanilla/rnn", "uniform/rnn", "d1-only/rnn", "d1-topk/rnn", "word-at/rnn", "seat/rnn", "seat+words/rnn")
 QUICK_RATIONALES = ("random", "first-k", "last-k", "rnp", "a2r")
 
@@ -115,5 +116,5 @@ def _is_quick(table: Table) -> bool:
     if table.kind == "rationale":
         return table.name == "2" and table.dataset.endswith("bias=0.8")
     if table.kind in ("attention", "steady"):
-        return table.kind == "attention" or (table.dataset == "sst2" and table.name in ("1", "4"))
+        return table.name in ("1", "2") if table.kind == "attention" else (table.dataset, table.name) in STEADY_TABLES
     return table.dataset in QUICK_SETS and table.name not in ("2", "sanity")
