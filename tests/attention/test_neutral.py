@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attention.planted import FLIP, UNITS, blind, coin, given
+from attention.planted import FLIP, UNITS, blind, coin, corpus, given, on_constants, shortcut
 from attention.samples import model, task
 from unmask.attention import neutral
 from unmask.attention.neutral import Weighting, _Neutral
 from unmask.attention.pupils import pupil
-from unmask.errors import InputError
+from unmask.errors import InputError, UnmaskWarning
 from unmask.seeds import generator
 from unmask.training import Recipe, minimize, soft_cross_entropy
 
@@ -190,3 +190,12 @@ def test_any_attention_model_can_be_trained(hooked: bool) -> None:
 def test_settings_are_checked(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="must be"):
         Weighting(**wrong)
+
+
+def test_where_attention_can_settle_every_label_weighting_cannot_help_and_says_so() -> None:
+    """The rest of these reviews tells all, so attention does: no label is left to weigh against (compare IMDB)."""
+    recipe = Recipe(epochs=10, batch=32, rate={"weighting": 2e-3, "mask classifier": 6e-3}, fade=0.95)
+    with pytest.warns(UnmaskWarning, match="masks settle the answer"):
+        found = Weighting(select=False, recipe=recipe).fit(shortcut(seed=0), corpus())
+    assert on_constants(found.model_) > 4 / 9
+    assert found.readings_["weights"]["mean"] < 0.8
