@@ -30,5 +30,5 @@ def test_every_row_makes_its_model(row: str, dataset: str) -> None:
 def test_baselines_have_the_rates_of_the_others() -> None:
     for row in ("rnp", "a2r"):
         assert rationale(row, "reviews:bias=0.8", "default", 0)[1]["recipe"].rate == RATES
-        paper = rationale(f"{row}+paper-rates", "reviews:bias=0.8", "default", 0)[1]["recipe"].rate
-        assert paper == {"predictor": 1e-3, "generator": 1e-4}
+        paper = rationale(f"{row}+paper-ratio", "reviews:bias=0.8", "default", 0)[1]["recipe"].rate
+        assert paper["predictor"] == 10 * paper["generator"]
