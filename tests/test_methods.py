@@ -59,3 +59,18 @@ def test_nets_are_laid_over_the_methods_own() -> None:
     assert made.nets == replace(usual.nets, hidden=8, smooth=3)
     with pytest.raises(InputError, match="unknown setting in the nets of a2r 'hiden'"):
         make("a2r", 1, None, {"nets": {"hiden": 8}})
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"nets": "transformer"}, "nets of a2r holds settings, such as nets.encoder; got 'transformer'"),
+        ({"nets": {"hidden": "abc"}}, "hidden is 64 where nobody says otherwise, so 'abc' is no value for it"),
+        ({"nets": {"places": "yes"}}, "places is False where nobody says otherwise"),
+        ({"recipe": 5}, "recipe of a2r holds settings"),
+        ({"lam": "much"}, "a setting of a2r is of the wrong kind"),
+    ],
+)
+def test_values_of_the_wrong_kind_are_one_sentence(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        make("a2r", 1, None, settings)

@@ -50,7 +50,11 @@ def load(path: str | Path, model: Any = None, data: Dataset | None = None) -> An
     if facts["readings"]:
         explainer.readings_ = facts["readings"]
     for name, part in parts_of(explainer).items():
-        part.load_state_dict({k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")})
+        own = {k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")}
+        try:
+            part.load_state_dict(own)
+        except RuntimeError as error:  # the model that it was trained from is the user's to bring
+            raise InputError(f"{folder} was saved for another model; pass the one it was fitted to") from error
         part.eval()
     return explainer
 

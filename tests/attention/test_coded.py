@@ -81,7 +81,7 @@ def test_the_model_as_given_is_left_alone(form: Any) -> None:
     trainer: Any = CodedSEAT(K, form=form, recipe=replace(SHORT, epochs=1)).fit(wrapped, task())
     assert all(torch.equal(before[name], value) for name, value in wrapped.module.state_dict().items())
     assert not torch.equal(before["attention.key.weight"], trainer.model_.module.state_dict()["attention.key.weight"])
-    assert trainer.explain(task().test.x).origin["method"] == "seat-released"
+    assert trainer.explain(task().test.x).origin["method"] == f"seat-{form}"
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,16 @@ def test_dropped_values_are_the_same_however_often_the_model_runs(hooked: bool) 
         close(made.student.look(rows.x)[0], at(made, rows.x, torch.zeros(12)))
 
 
+def test_what_else_a_model_looks_up_is_dropped_on_its_own() -> None:
+    made = lessons()
+    table = student(made).embedding.table
+    with dropped(made, 0.5, generator(3)):
+        long, short, again = (table(torch.full((2, n), 5)) for n in (9, 1, 9))
+    assert torch.equal(long, again)
+    assert short.shape == (2, 1, 12)
+    assert len({tuple((row == 0).tolist()) for row in long[0]}) > 1  # not the same values of every word
+
+
 def test_lengths_shrink_with_the_vectors() -> None:
     made = lessons()
     with torch.no_grad():

@@ -23,6 +23,7 @@ from unmask.errors import InputError, NotFittedError
 from unmask.loading import load
 from unmask.models import wrap
 from unmask.models.attending import RADIUS, Shift, noise
+from unmask.nets.attention import attention_net
 from unmask.seeds import generator
 from unmask.training import Recipe, soft_cross_entropy
 
@@ -255,6 +256,9 @@ def test_saved_and_loaded_with_the_old_model_it_looks_the_same(tmp_path: Path) -
     assert again.readings_ == trainer.readings_
     with pytest.raises(NotFittedError, match="loaded without its model"):
         load(tmp_path / "kept")
+    other = attention_net(net().reader, 3, "gru", hidden=4)
+    with pytest.raises(InputError, match="was saved for another model; pass the one it was fitted to"):
+        load(tmp_path / "kept", model=wrap(other, device="cpu"))
 
 
 def test_an_explanation_is_the_attention_of_the_stable_copy() -> None:

@@ -249,4 +249,6 @@ def test_conicity_is_that_of_the_states_and_chance_is_narrower_for_short_rows():
     beside = attention.conicity(case, chance(case)).values
     caught = small_case(case.data, "pad", 1, model=theirs(case.data))
     assert attention.conicity(caught, own(caught)).note.startswith("only a model with attend")
-    assert torch.allclose(beside.mean(), (1 / s.valid.sum(1).float().sqrt()).mean(), atol=0.05)
+    wide = states.shape[2]
+    drawn = distances.conicity(torch.randn(4000, 6, wide, generator=seeds.generator(1)), torch.ones(4000, 6).bool())
+    assert float(beside[s.valid.sum(1) == 6].mean()) == pytest.approx(float(drawn.mean()), abs=0.05)

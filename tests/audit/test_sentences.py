@@ -14,7 +14,8 @@ NAN = float("nan")
 def test_locked_and_open_answers_are_said_in_words():
     locked = decide(replace(GOOD, elsewhere=(0.1, 0.05, 0.2))).reasons[0]
     assert locked == (
-        "choice and prediction are locked: a fresh predictor that may read other units is 10% more often right"
+        "choice and prediction are locked: a fresh predictor that may choose its units is 10% more often right than "
+        "anybody from these"
     )
     free = decide(replace(GOOD, elsewhere=(-0.02, -0.05, 0.2))).reasons
     assert any("not locked" in reason and "right no more often (-2%)" in reason for reason in free)

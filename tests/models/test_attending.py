@@ -349,6 +349,29 @@ def test_shifts_can_be_nested() -> None:
     assert hooks(net) == 0
 
 
+# --- which table holds the words --------------------------------------------------------------------------------------
+
+
+class Placed(nn.Module):
+    """Places first, and more of them than words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places, self.words, self.out = nn.Embedding(50, 4), nn.Embedding(20, 4), nn.Linear(4, 2)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        here = torch.arange(ids.shape[1]).expand_as(ids)
+        return self.out((self.places(here) + self.words(ids)).mean(1))
+
+
+def test_the_table_of_words_is_the_one_that_reads_the_rows() -> None:
+    net = Placed()
+    assert embedding_of(net, x=IDS) is net.words
+    assert embedding_of(net, "places", IDS) is net.places
+    assert hooks(net) == 0
+    assert embedding_of(net) is net.places  # without rows nobody can tell: the first
+
+
 # --- noise ------------------------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from unmask.data import load
 from unmask.errors import InputError
 from unmask.nets.bodies import Nets
 from unmask.rationales import learning
-from unmask.rationales.choosing import draw, explored
+from unmask.rationales.draws import draw, explored
 from unmask.seeds import generator
 from unmask.training import Recipe
 
@@ -104,7 +104,7 @@ def test_a_transformer_reads_texts_only() -> None:
         learning.begin(own, rows("table"))
 
 
-def test_few_rows_are_learned_in_smaller_batches() -> None:
-    recipe = Recipe(epochs=1, batch=200)
+def test_few_rows_are_learned_in_smaller_batches_where_nobody_says_otherwise() -> None:
+    recipe = Recipe(epochs=1, batch=learning.BATCH)
     assert [learning.sized(recipe, rows).batch for rows in (8000, 4000, 1000, 200, 0)] == [200, 200, 50, 16, 16]
-    assert learning.sized(Recipe(epochs=1, batch=8), 10).batch == 8
+    assert learning.sized(Recipe(epochs=1, batch=256), 100).batch == 256

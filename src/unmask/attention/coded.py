@@ -39,7 +39,6 @@ class CodedSEAT:
     removal: str | None = None
     recipe: Recipe = Recipe(epochs=3, batch=32, rate=5e-4)
     device: str = "auto"
-    method: ClassVar[str] = "seat-released"
     aims: ClassVar[bool] = False
     clone = clone
     build, explain, save = retraining.build, retraining.explain, saving.save
@@ -49,6 +48,10 @@ class CodedSEAT:
             raise InputError(f"form must be development or released, got {self.form!r}")
         if not (self.radius > 0 and self.lam_stable >= 0 and self.lam_overlap >= 0):
             raise InputError(f"radius must be above 0 and no lam below 0, got {self}")
+
+    @property
+    def method(self) -> str:
+        return f"seat-{self.form}"
 
     def fit(self, model: Any, data: Dataset) -> CodedSEAT:
         found: CodedSEAT = retraining.fit(self, model, data)

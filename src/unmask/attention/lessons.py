@@ -62,15 +62,15 @@ class Lesson:
     train: Part
     held: Part
 
-    @property
+    @cached_property
     def embedding(self) -> nn.Module:
         """The part of the student that turns words into vectors."""
-        return embedding_of(self.student.module)
+        return embedding_of(self.student.module, x=self.train.x)
 
     @cached_property
     def reach(self) -> float:
         """How far noise moves a value of a word vector of the model as given."""
-        return reach(embedding_of(self.given.module))
+        return reach(embedding_of(self.given.module, x=self.train.x))
 
 
 def lesson(model: Any, data: Dataset, k: int, removal: str | None, words: Sequence[str] = ()) -> Lesson:

@@ -37,12 +37,13 @@ def dropped(lesson: Lesson, rate: float, rng: torch.Generator) -> AbstractContex
     """Inside, values of the student's word vectors are 0 at this rate, the same ones however often it is asked."""
     if not rate:
         return nullcontext()
-    drawn: list[Tensor] = []
+    drawn: dict[torch.Size, Tensor] = {}  # a model may look up more than its rows, such as a title
 
     def by(vectors: Tensor) -> Tensor:
-        if not drawn:
-            drawn.append((torch.rand(vectors.shape, generator=rng, device=rng.device) >= rate).to(vectors))
-        return vectors * (drawn[0] / (1 - rate) - 1)
+        if vectors.shape not in drawn:
+            left = torch.rand(vectors.shape, generator=rng, device=rng.device) >= rate
+            drawn[vectors.shape] = left.to(vectors)
+        return vectors * (drawn[vectors.shape] / (1 - rate) - 1)
 
     return Shift(lesson.embedding, by)
 

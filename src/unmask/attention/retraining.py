@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from unmask import devices, progress
 from unmask.attention.lessons import Batch, Lesson, Part, copied, lesson, looked, part, protocol
 from unmask.attention.steadiness import promises, steadiness
-from unmask.models.attending import RADIUS
+from unmask.errors import InputError
+from unmask.models.attending import RADIUS, embedding_of, reach
 from unmask.task import Task, explained
 from unmask.training import minimize
 from unmask.types import Dataset, Explanation, Inputs
@@ -28,9 +29,12 @@ COST = 0.01  # of F1 that a steadier model may cost
 def fit(trainer: Any, model: Any, data: Dataset) -> Any:
     """Train a copy of `model` by `trainer.loss(lesson, batch)`, one value for each row; it becomes `model_`.
 
-    A trainer that wants another epoch than the steadiest has `worth(lesson) -> (value, readings)`, the highest value
-    being the best; one that names `words` finds them marked in its batches; `begin(lesson)` may prepare the student.
+    A trainer that wants another epoch than the steadiest has `worth(lesson) -> (value, readings)` on validation rows,
+    the highest value being the best; one that names `words` finds them marked in its batches; `begin(lesson)` may
+    prepare the student.
     """
+    if not len(data.test):
+        raise InputError(f"{data.name} has no test rows, on which is read what the training came to")
     seed, k = trainer.recipe.seed, getattr(trainer, "k", TOP)
     words = getattr(trainer, "words", ())
     learned = lesson(model, data, min(k, data.train.valid.shape[1]), trainer.removal, words)
@@ -58,17 +62,22 @@ def fit(trainer: Any, model: Any, data: Dataset) -> Any:
     trainer.history_ = minimize(
         {trainer.method: (student, loss)}, learned.train.rows, trainer.recipe, score=score, title=title
     )
-    _hold(trainer, learned.task, student.to(learned.given.device))
+    _hold(trainer, learned.task, student.to(learned.given.device), far)
+    now = steadiness(learned.student, learned.held, k, seed, far)
+    if now["f1"] < before["f1"] - 2 * COST and not hasattr(trainer, "worth"):
+        told = f"F1 on validation rows fell from {before['f1']:.3f} to {now['f1']:.3f}"
+        progress.warn(f"{trainer.method}: {told}; try a lower rate or fewer epochs")
     unseen = part(learned.task, learned.given, data.test)
     both = {"before": learned.given, "after": learned.student}
     trainer.readings_ = {name: steadiness(net, unseen, k, seed, far) for name, net in both.items()}
     return _reached(trainer, learned, unseen, k)
 
 
-def _hold(trainer: Any, task: Task, student: nn.Module) -> None:
-    """What is trained, as a model and as what the trainer explains."""
+def _hold(trainer: Any, task: Task, student: nn.Module, far: float) -> None:
+    """What is trained, as a model and as what the trainer explains; noise on it is that of the model as given."""
     given, trainer.net_ = task.ready(), student
-    trainer.model_ = replace(given, module=student, call=student, name=f"{given.name} after {trainer.method}")
+    name, details = f"{given.name} after {trainer.method}", {**given.details, "noise": far}
+    trainer.model_ = replace(given, module=student, call=student, name=name, details=details)
     trainer.task_ = replace(task, model=trainer.model_)
 
 
@@ -76,7 +85,7 @@ def build(trainer: Any, task: Task) -> None:
     """A copy of the model that was trained on, for the weights that come from disk."""
     module = copied(task.ready()).module
     assert module is not None
-    _hold(trainer, task, module)
+    _hold(trainer, task, module, reach(embedding_of(module)))
 
 
 def _reached(trainer: Any, learned: Lesson, unseen: Part, k: int) -> Any:
@@ -86,13 +95,9 @@ def _reached(trainer: Any, learned: Lesson, unseen: Part, k: int) -> Any:
         progress.say(f"{trainer.method}: {_listed(trainer.readings_['reached'])}")
         return trainer
     old, new = trainer.readings_["before"], trainer.readings_["after"]
-    kept = promises(learned, unseen, k, getattr(trainer, "radius", RADIUS), trainer.recipe.seed)
+    kept = promises(learned, unseen, k, RADIUS, trainer.recipe.seed)
     trainer.readings_["promises"] = kept
     progress.say(f"{trainer.method}: {_told(old, new, kept, k)}")
-    if new["f1"] < old["f1"] - 2 * COST:
-        progress.warn(
-            f"{trainer.method}: F1 fell from {old['f1']:.3f} to {new['f1']:.3f}; try a lower rate or fewer epochs"
-        )
     return trainer
 
 

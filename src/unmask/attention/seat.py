@@ -4,6 +4,8 @@ From a trained attention model with weights w and answer p, a copy with weights 
 
     min  D1(p, y(x, w~)) + lam_overlap L_topk(w, w~) + lam_stable max_{|delta| <= R} D2(y(x, w~), y(x, w~ + delta))
 
+under dropout of word vectors, which the paper does not speak of: w~ and y(x, .) are those of what is left.
+
 L_topk = (|w - w~| on the top k of w + |w - w~| on those of w~) / 2k. D1 and D2 are cross-entropies, delta is found by
 projected gradient ascent on the attention vector over the words of the row (Eq. 6). In use, three things are promised:
 the answer is near the old one (gamma), the top k overlap (beta), the answer stands small changes of attention (alpha).
@@ -91,10 +93,8 @@ def under_attack(
 ) -> Tensor:
     """(n,) `apart` of the answer under the change of attention within the radius that makes it largest."""
     (w, states), answer = seen, lesson.student.answer
-    frozen, still = (
-        states.detach() if isinstance(states, Tensor) else states,
-        w.detach(),
-    )  # the attack moves delta alone
+    frozen = states.detach() if isinstance(states, Tensor) else states
+    still = w.detach()  # the attack moves delta alone
     delta = ascend(lambda d: apart(answer(frozen, still + d)), batch.valid, radius, batch.rng)
     return apart(answer(states, w + delta))
 

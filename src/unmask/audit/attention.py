@@ -18,7 +18,6 @@ from unmask.audit.looking import (
     CONSTANTS,
     Seen,
     asked,
-    cones,
     in_place,
     led_astray,
     left_out,
@@ -30,7 +29,7 @@ from unmask.audit.looking import (
     shaken,
     slopes,
 )
-from unmask.errors import UnmaskError
+from unmask.errors import InputError, UnmaskError
 from unmask.masking import subsets
 from unmask.models.attending import looked
 
@@ -49,7 +48,6 @@ __all__ = [
     "tvd",
 ]
 
-WIDE = 128  # values of a state that points anywhere
 PERMUTATIONS = 100  # as published
 UNSEEN = 0.1  # of the attention that other words get in the same place: a word with less is kept out of sight
 DECISIVE = 0.05  # mean change of the answer by a row's most decisive word below which no single word decides
@@ -136,12 +134,12 @@ def conicity(case: Case, subject: Subject) -> Values:
     """
 
     def null(s: Seen) -> Tensor:
-        rng = _rng(case, "states that point anywhere")
-        drawn = (torch.randn(*valid.shape, WIDE, generator=rng) for valid in s.valid.split(512))
+        rng, wide = _rng(case, "states that point anywhere"), _states(s, s.x[:1]).shape[2]
+        drawn = (torch.randn(*valid.shape, wide, generator=rng) for valid in s.valid.split(512))
         parts = zip(drawn, s.valid.split(512), strict=True)
         return torch.cat([distances.conicity(states, valid) for states, valid in parts])
 
-    return _about(case, subject, cones, null)
+    return _about(case, subject, _cones, null)
 
 
 def constant_tokens(case: Case, subject: Subject) -> Values:
@@ -215,6 +213,25 @@ def _agreement(case: Case, subject: Subject, importance: Callable[[Seen], Tensor
         return kendall(permuted(s.w, s.valid, _rng(case, "agreement")), importance(s), s.valid)
 
     return _about(case, subject, lambda s: kendall(s.w, importance(s), s.valid), null, note)
+
+
+def _states(s: Seen, x: Tensor) -> Tensor:
+    """(n, d, width) what attention weighs."""
+    with torch.no_grad():
+        states = s.model.attend(x)[1]
+    if not isinstance(states, Tensor) or states.ndim != 3:
+        raise InputError("only a model with attend(x) -> (weights, states) shows the states it weighs")
+    return states
+
+
+def _cones(s: Seen) -> Tensor:
+    """(n,) how narrow the cone is that the states of each row lie in."""
+    found = []
+    with torch.no_grad():
+        for x, valid in zip(s.x.split(512), s.valid.split(512), strict=True):
+            states = _states(s, x)
+            found.append(distances.conicity(states, valid.to(states.device)).cpu())
+    return torch.cat(found)
 
 
 def _elsewhere(case: Case) -> Callable[[Seen], Tensor]:

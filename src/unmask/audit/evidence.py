@@ -97,7 +97,7 @@ class Evidence:
     hidden: tuple[float, float, float] | None = None  # attention only: share of what decides that is done by words it
     # hides, its lower bound, that of any word; None: not run, or no attention
     elsewhere: tuple[float, float, float] | None = None  # rationale models only: how much more often a fresh predictor
-    # is right from other units, its lower bound, that of a random choice
+    # is right from the units it finds best than anybody from these, its lower bound, that of a random choice
     sealed: tuple[float, float, float] | None = None  # share of rows whose answer does not depend on what is left out
     quiet: tuple[float, float, float] | None = None  # encoding share of the quiet ones of the kept units, its lower
     # bound, the random control's
@@ -154,7 +154,7 @@ def hides(e: Evidence) -> bool:
 
 
 def locked(e: Evidence) -> bool:
-    """Whether a predictor that may read other units is right more often, and surely so."""
+    """Whether a fresh predictor that may choose its units is right more often, and surely so."""
     return e.elsewhere is not None and e.elsewhere[0] > ELSEWHERE and e.elsewhere[1] > 0
 
 

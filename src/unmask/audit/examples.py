@@ -12,10 +12,10 @@ from torch import Tensor
 from unmask import distances, seeds
 from unmask.audit.case import Case, Subject
 from unmask.audit.locked import explains_itself
-from unmask.audit.looking import see
+from unmask.audit.looking import noise_of, see
 from unmask.errors import UnmaskError
 from unmask.heat import Heat
-from unmask.models.attending import embedding_of, reach, shaken
+from unmask.models.attending import shaken
 from unmask.types import Example
 
 __all__ = ["examples", "heats", "learning", "places"]
@@ -69,11 +69,11 @@ def heats(case: Case) -> list[Heat]:
     index = torch.tensor(_common(case))
     x = s.x[index.to(s.x.device)]
     try:
-        moved = [shaken(s.model, x, seeds.derive(case.seed, "heat", draw))[1] for draw in range(DRAWS)]
+        moved = [shaken(s.model, x, seeds.derive(case.seed, "heat", draw), noise_of(s))[1] for draw in range(DRAWS)]
     except UnmaskError:
         return []
     drawn = torch.stack([s.w[index], *moved], 1)  # (rows, lines, d)
-    rows, far = enumerate(zip(index.tolist(), drawn, strict=True), 1), reach(embedding_of(s.model.module))
+    rows, far = enumerate(zip(index.tolist(), drawn, strict=True), 1), noise_of(s)
     return [_heat(case, i, lines, number, far) for number, (i, lines) in rows]
 
 

@@ -110,23 +110,17 @@ def reshuffled(s: Seen, times: int, rng: torch.Generator) -> Tensor:
     return torch.cat(found, 1)
 
 
-def cones(s: Seen) -> Tensor:
-    """(n,) how narrow the cone is that the states of each row lie in."""
-    found = []
-    with torch.no_grad():
-        for x, valid in zip(s.x.split(512), s.valid.split(512), strict=True):
-            states = s.model.attend(x)[1]
-            if not isinstance(states, Tensor) or states.ndim != 3:
-                raise InputError("only a model with attend(x) -> (weights, states) shows the states it weighs")
-            found.append(distances.conicity(states, valid.to(states.device)).cpu())
-    return torch.cat(found)
+def noise_of(s: Seen) -> float:
+    """How far noise moves word vectors; a model that was trained on from another is moved as far as that one."""
+    told = s.wrapped.details.get("noise")
+    return float(told) if told is not None else attending.reach(embedding_of(s.model.module, x=s.x))
 
 
 def shaken(case: Case, s: Seen) -> tuple[Tensor, Tensor]:
     """Answers and attention under uniform noise on word vectors, one draw."""
 
     def make() -> tuple[Tensor, Tensor]:
-        raw, w = attending.shaken(s.model, s.x, case.seed)
+        raw, w = attending.shaken(s.model, s.x, case.seed, noise_of(s))
         return s.probabilities(raw), w
 
     return case.once("attention under noise", make)
@@ -147,7 +141,7 @@ def vocabulary(case: Case, model: Wrapped, x: Tensor) -> tuple[Tensor, Tensor, d
 
     An id that stands for many words is spelled once.
     """
-    table = None if model.module is None else embedding_of(model.module)
+    table = None if model.module is None else embedding_of(model.module, x=x)
     if not isinstance(table, nn.Embedding) or x.shape != case.valid.shape:
         raise InputError("words are replaced where a model reads one id for each word through an nn.Embedding")
     others = case.pools["train"].split.x
@@ -245,7 +239,7 @@ def _slope(s: Seen, x: Tensor, target: Tensor) -> Tensor:
         caught.append((vectors.detach(), torch.zeros_like(vectors).requires_grad_()))
         return caught[-1][1]
 
-    with Shift(embedding_of(s.model.module), still):
+    with Shift(embedding_of(s.model.module, x=s.x), still):
         w, states = s.model.attend(x)
         said = s.probabilities(s.model.answer(states, w.detach()))
     picked = said.gather(1, target[:, None].to(said.device)).sum()

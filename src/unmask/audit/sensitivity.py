@@ -46,7 +46,8 @@ def sensitivity(case: Case, subject: Subject) -> Values:
     index = torch.arange(min(ROWS, len(case.valid)))
     valid, target = case.valid[index], case.target[index]
     try:
-        embedding, ids = embedding_of(model.module), model.feed(rows_of(case.x, index))
+        ids = model.feed(rows_of(case.x, index))
+        embedding = embedding_of(model.module, x=ids)
     except UnmaskError as error:
         return missing(case, str(error))
     if ids.shape != valid.shape or model.pieces is not None:

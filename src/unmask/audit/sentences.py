@@ -45,10 +45,10 @@ def _part(share: float) -> str:
 
 
 def better_off(e: Evidence) -> str:
-    """How a fresh predictor does that may read other units."""
+    """How a fresh predictor does that may choose its units."""
     value = e.elsewhere[0] if e.elsewhere else 0.0
     how = f"{value:.0%} more often right" if value > 0 else f"right no more often ({value:+.0%})"
-    return f"a fresh predictor that may read other units is {how}"
+    return f"a fresh predictor that may choose its units is {how} than anybody from these"
 
 
 def lock_untold(e: Evidence) -> str:

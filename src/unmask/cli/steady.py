@@ -19,7 +19,7 @@ from unmask.cli.steps import check_place, finish, tell, user_task
 from unmask.errors import InputError, unknown
 from unmask.methods import make
 from unmask.models import wrap
-from unmask.models.attending import embedding_of
+from unmask.models.attending import reach
 from unmask.report.joining import side_by_side
 from unmask.task import seeded
 from unmask.writing import write_bytes
@@ -80,8 +80,8 @@ def _try_out(task: UserTask, request: SteadyRequest) -> None:
     train, held = (
         split.rows(torch.arange(min(TRIED, len(split)))) for split in (task.data.train, task.data.validation)
     )
-    lesson = lessons.lesson(task.model, replace(task.data, train=train, validation=held), request.k, None)
-    embedding_of(lesson.student.module)
+    tried = lessons.lesson(task.model, replace(task.data, train=train, validation=held), request.k, None)
+    reach(tried.embedding)
 
 
 def _changes(read: Mapping[str, Mapping[str, float]], k: int) -> list[Change]:

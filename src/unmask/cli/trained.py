@@ -60,7 +60,8 @@ def steady(
         str,
         typer.Option(
             metavar="NAME",
-            help="How it is trained on: seat-words is SEAT with word vectors moved as well, seat that of the paper.",
+            help="How it is trained on: seat is Equation 6 of the paper under dropout of word vectors, seat-words "
+            "moves these as well.",
             autocompletion=offered(STEADY),
         ),
     ] = "seat-words",

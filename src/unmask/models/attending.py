@@ -23,6 +23,7 @@ __all__ = ["RADIUS", "Attentive", "Shift", "attentive", "embedding_of", "looked"
 RADIUS = 0.05  # of the noise on word vectors under which attention should stand still, at most
 SMALL = 0.125  # of the spread of a table's values: a pretrained transformer's vectors are as small as RADIUS itself
 VALUES = 200_000  # ids that are read at once, at most: those of 512 rows of 400 words
+TRIED = 2  # rows on which it is seen which part reads them
 EXACT = 1e-6  # how near the answer must be when a module's own weights are put back
 
 
@@ -158,14 +159,34 @@ def looked(model: Attentive, x: Tensor, batch: int = 512) -> tuple[Tensor, Tenso
     return torch.cat(raw).cpu(), torch.cat(weights).cpu()
 
 
-def embedding_of(module: nn.Module, name: str | None = None) -> nn.Module:
-    """The part that turns ids into vectors: the one named, or the largest nn.Embedding (others hold places, types)."""
+def embedding_of(module: nn.Module, name: str | None = None, x: Tensor | None = None) -> nn.Module:
+    """The part that turns ids into vectors: the one named, or the nn.Embedding there is.
+
+    Of several, for places or types as well, it is the first that reads rows as they are, `x`; without `x` the first.
+    """
     if name is not None:
         return _part(module, name)
     found = [part for part in module.modules() if isinstance(part, nn.Embedding)]
     if not found:
         raise _no_part(module, "nn.Embedding")
-    return max(found, key=lambda part: part.num_embeddings)
+    if x is None or len(found) == 1:
+        return found[0]
+    few, fed = x[:TRIED].to(found[0].weight.device), list[nn.Module]()
+    handles = [part.register_forward_pre_hook(lambda m, i: fed.append(m) if _is(i, few) else None) for part in found]
+    try:
+        with _evaluating(module), torch.no_grad():
+            module(few)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return fed[0] if fed else found[0]
+
+
+def _is(inputs: tuple[Any, ...], x: Tensor) -> bool:
+    """Whether a part is given these rows."""
+    return (
+        bool(inputs) and isinstance(inputs[0], Tensor) and inputs[0].shape == x.shape and bool((inputs[0] == x).all())
+    )
 
 
 def _part(module: nn.Module, name: str) -> nn.Module:
@@ -216,7 +237,7 @@ def reach(embedding: nn.Module) -> float:
 
 def shaken(model: Attentive, x: Tensor, seed: int, radius: float | None = None) -> tuple[Tensor, Tensor]:
     """Raw answers and weights under uniform noise on word vectors: one draw, alike for every model with this seed."""
-    rng, embedding = seeds.generator(seeds.derive(seed, "noise on vectors")), embedding_of(model.module)
+    rng, embedding = seeds.generator(seeds.derive(seed, "noise on vectors")), embedding_of(model.module, x=x)
     far = reach(embedding) if radius is None else radius
     with Shift(embedding, lambda vectors: noise(vectors.shape, far, rng).to(vectors)):
         return looked(model, x)

@@ -20,7 +20,7 @@ from torch import Tensor
 from unmask import distances, saving, seeds
 from unmask.errors import InputError
 from unmask.nets.bodies import Nets
-from unmask.rationales import answering, building, choosing, learning
+from unmask.rationales import answering, building, choosing, draws, learning
 from unmask.rationales.building import Batch
 from unmask.rationales.networks import RationaleNet, built
 from unmask.rationales.rnp import USUAL
@@ -86,12 +86,12 @@ class A2R:
 
     def _both(self, batch: Batch, scores: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of f_r on a rationale without slopes, and of f_a."""
-        alpha = choosing.explored(scores, batch.valid, 0.0)
+        alpha = draws.explored(scores, batch.valid, 0.0)
         with torch.no_grad():
             if self._rate is None:
                 kept = building.budget(self)(scores, batch.valid)[1].to(scores)
             else:
-                kept = choosing.draw(scores, batch.valid, self.k, self._rate, batch.rng).kept
+                kept = building.drawn_by(self, scores, batch, self._rate).kept
         return self.net_.teller(batch.x, kept), self.net_.teller.attended(batch.x, alpha)
 
     def _apart(self, hard: Tensor, soft: Tensor) -> Tensor:
@@ -114,4 +114,4 @@ class A2R:
 
 
 def _attended(net: RationaleNet, x: Tensor) -> Tensor:
-    return net.teller.attended(x, choosing.explored(net.chooser(x), net.reader.valid(x), 0.0))
+    return net.teller.attended(x, draws.explored(net.chooser(x), net.reader.valid(x), 0.0))

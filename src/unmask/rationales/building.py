@@ -13,7 +13,8 @@ from unmask.data.vectors import glove
 from unmask.nets import Vocabulary
 from unmask.nets.pretrained import PieceEmbedding
 from unmask.nets.words import WordEmbedding
-from unmask.rationales.choosing import Drawn, best, draw, draw_runs, gates
+from unmask.rationales.choosing import best
+from unmask.rationales.draws import Drawn, draw, draw_runs, gates
 from unmask.rationales.networks import Choose, RationaleNet
 from unmask.training import soft_cross_entropy
 
@@ -67,10 +68,15 @@ def _embeddings(net: nn.Module) -> list[WordEmbedding]:
 
 def drawn(own: Any, chooser: nn.Module, batch: Batch, rate: float, tau: float = 1.0) -> Drawn:
     """A draw by the chooser's scores: of the budget, in runs where scores are smoothed, or (`free`) of each unit."""
-    scores, width = chooser(batch.x), own.nets.smooth
-    if not own.free and width > 1:
+    return drawn_by(own, chooser(batch.x), batch, rate, tau)
+
+
+def drawn_by(own: Any, scores: Tensor, batch: Batch, rate: float, tau: float = 1.0) -> Drawn:
+    """The same by scores that are known."""
+    free, width = getattr(own, "free", False), own.nets.smooth
+    if not free and width > 1:
         return draw_runs(scores, batch.valid, own.k, width, rate, batch.rng, tau)
-    return (gates if own.free else draw)(scores, batch.valid, own.k, rate, batch.rng, tau)
+    return (gates if free else draw)(scores, batch.valid, own.k, rate, batch.rng, tau)
 
 
 def told_twice(net: RationaleNet, batch: Batch, kept: Tensor) -> Tensor:

@@ -28,7 +28,8 @@ from unmask.types import Dataset, Split
 
 __all__ = ["Lesson", "begin", "learn", "opening", "reinforced", "sized", "start"]
 
-SMALLEST = 16  # rows of a batch that is made smaller
+BATCH = 200  # rows of a batch where nobody says how many
+SMALLEST = 16  # of one that is made smaller
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,7 @@ def learn(
 ) -> None:
     """Step the players on each batch; the epoch with the best accuracy on validation rows is kept.
 
-    Where the number of units is free, what is over the budget counts against an epoch as errors do. `rates` are those
-    of players that the recipe does not name.
+    Where the number is free, what is over the budget counts as errors do. `rates`: of players the recipe does not name.
     """
     own.curve_ = []
     known = own.recipe.rate if isinstance(own.recipe.rate, Mapping) else {}
@@ -111,8 +111,8 @@ def learn(
 
 
 def sized(recipe: Recipe, rows: int) -> Recipe:
-    """The recipe, its batches smaller where rows are few: an epoch has twenty steps at least."""
-    return replace(recipe, batch=min(recipe.batch, max(SMALLEST, rows // 20)))
+    """The recipe; the usual batch is smaller where rows are few, so that an epoch has some twenty steps."""
+    return replace(recipe, batch=max(SMALLEST, rows // 20)) if recipe.batch == BATCH and rows < 20 * BATCH else recipe
 
 
 def reinforced(log_prob: Tensor, reward: Tensor, past: deque[float]) -> Tensor:

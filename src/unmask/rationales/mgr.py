@@ -21,7 +21,7 @@ from unmask.errors import InputError
 from unmask.nets.bodies import Nets
 from unmask.rationales import answering, building, choosing, learning
 from unmask.rationales.building import Batch
-from unmask.rationales.choosing import Drawn
+from unmask.rationales.draws import Drawn
 from unmask.rationales.networks import Chooser, RationaleNet, built
 from unmask.rationales.rnp import USUAL
 from unmask.task import Task, clone

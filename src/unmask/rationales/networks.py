@@ -59,7 +59,10 @@ def _ends(reader: Reader) -> Tensor:
     if reader.layout.kind != "words" or not isinstance(reader.vocabulary, Vocabulary):
         raise InputError("sentences=True is for rows of words, read by a vocabulary and not by a transformer")
     known = reader.vocabulary.ids
-    return torch.tensor([known[mark] for mark in (".", "!", "?") if mark in known], dtype=torch.long)
+    found = [known[mark] for mark in (".", "!", "?") if mark in known]
+    if not found:
+        raise InputError("sentences=True needs marks that end sentences (. ! ?) among the words; there are none")
+    return torch.tensor(found, dtype=torch.long)
 
 
 class Teller(nn.Module):

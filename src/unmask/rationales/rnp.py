@@ -21,7 +21,7 @@ from unmask.errors import InputError
 from unmask.nets.bodies import Nets
 from unmask.rationales import answering, building, choosing, learning
 from unmask.rationales.building import Batch
-from unmask.rationales.choosing import Drawn
+from unmask.rationales.draws import Drawn
 from unmask.rationales.networks import RationaleNet, built
 from unmask.task import Task, clone
 from unmask.training import Recipe, soft_cross_entropy
@@ -29,7 +29,7 @@ from unmask.types import Dataset
 
 __all__ = ["RNP", "USUAL"]
 
-USUAL = Recipe(epochs=12, batch=200, rate={"predictor": 2e-3, "generator": 2e-3})
+USUAL = Recipe(epochs=12, batch=learning.BATCH, rate={"predictor": 2e-3, "generator": 2e-3})
 REMEMBERED = 200  # rewards of batches, whose mean is what a reward is measured against
 
 

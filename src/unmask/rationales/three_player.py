@@ -20,7 +20,7 @@ from unmask import saving, seeds
 from unmask.nets.bodies import Nets
 from unmask.rationales import answering, building, choosing, learning
 from unmask.rationales.building import Batch
-from unmask.rationales.choosing import Drawn
+from unmask.rationales.draws import Drawn
 from unmask.rationales.networks import RationaleNet, built
 from unmask.rationales.rnp import REMEMBERED, USUAL
 from unmask.task import Task, clone

@@ -48,6 +48,8 @@ STEADYING: dict[str, tuple[str, Mapping[str, Any]]] = {
     "uniform": ("uniform", {}),
     "d1-only": ("seat", {"lam_stable": 0.0, "lam_overlap": 0.0}),
     "d1-topk": ("seat", {"lam_stable": 0.0}),
+    "d1-only+dropout=0": ("seat", {"lam_stable": 0.0, "lam_overlap": 0.0, "dropout": 0.0}),
+    "d1-topk+dropout=0": ("seat", {"lam_stable": 0.0, "dropout": 0.0}),
     "seat-without-topk": ("seat", {"lam_overlap": 0.0}),
     "word-at": ("word-at", {}),
     "word-iat": ("word-iat", {}),

@@ -69,7 +69,7 @@ def rationale(
         settings["recipe"] = Recipe(epochs=epochs, batch=20, rate={"predictor": 1e-3, "generator": 1e-3}, seed=seed)
     else:
         nets, epochs = Nets(), 8 if scale == "quick" else 12
-        batch = 100 if scale == "quick" else 200
+        batch = 100 if scale == "quick" or skew else 200
         settings["recipe"] = Recipe(epochs=epochs, batch=batch, rate=rate, seed=seed)
     if row.endswith("/transformer"):
         nets = Nets(encoder="transformer", smooth=nets.smooth)

@@ -61,6 +61,10 @@ class _Look:
         return attentive(self.model.module, self.x[:4])
 
     @cached_property
+    def embedding(self) -> nn.Module:
+        return embedding_of(self.attention.module, x=self.x)
+
+    @cached_property
     def seen(self) -> tuple[Tensor, Tensor]:
         """Answers and weights."""
         raw, w = looked(self.attention, self.x)
@@ -80,8 +84,8 @@ def steadied(trial: Trial, cache: Path) -> dict[str, Any]:
             values[name] = percent(found, trial.seed)
     for group, names in GROUPS.items():
         if set(wanted) & set(names):
-            known = {name: v[~v.isnan()] for name, v in group(look, old).items() if name in wanted}  # in some rows only
-            values |= {name: interval(v, trial.seed) if len(v) else None for name, v in known.items()}
+            some_rows = {name: v[~v.isnan()] for name, v in group(look, old).items() if name in wanted}
+            values |= {name: interval(v, trial.seed) if len(v) else None for name, v in some_rows.items()}
     if "jsd-seeds" in wanted:
         apart = _apart(trial, look)
         values["jsd-seeds"] = interval(apart.mean(0), trial.seed)
@@ -134,7 +138,7 @@ def _shaken(look: _Look, old: _Look) -> dict[str, Tensor]:
 
 def _far(old: _Look) -> float:
     """How far vectors are moved: the same for the model trained on and the vanilla one it comes from."""
-    return reach(embedding_of(old.attention.module))
+    return reach(old.embedding)
 
 
 def _hit(look: _Look, old: _Look) -> dict[str, Tensor]:
@@ -143,16 +147,16 @@ def _hit(look: _Look, old: _Look) -> dict[str, Tensor]:
     rng, found = seeds.generator(seeds.derive(look.seed, "attack")), []
     size = 256 if look.x.ndim == 2 else 64
     for x, valid, said in zip(*(t.split(size) for t in (look.x, look.valid, p)), strict=True):
-        with torch.no_grad(), Shift(embedding_of(module)) as shift:
+        with torch.no_grad(), Shift(look.embedding) as shift:
             module(x)
         there = valid.view(*valid.shape, *[1] * (shift.delta.ndim - 2)).expand_as(shift.delta)
 
         def harm(delta: Tensor, x: Tensor = x, said: Tensor = said) -> Tensor:
-            with Shift(embedding_of(module), delta):
+            with Shift(look.embedding, delta):
                 return soft_cross_entropy(module(x), said)
 
         delta = ascend(harm, there, _far(old), rng)
-        with Shift(embedding_of(module), delta):
+        with Shift(look.embedding, delta):
             found.append(looked(look.attention, x))
     q, v = torch.cat([raw for raw, _ in found]).softmax(1), torch.cat([v for _, v in found])
     return {"jsd-attacked": distances.jsd(w, v, look.valid), "tvd-attacked": distances.tvd(p, q)}
@@ -163,7 +167,7 @@ def _reworded(look: _Look, old: _Look) -> dict[str, Tensor]:
 
     Of a model that reads sub-words, which has no vector for a word, neighbours are those of GloVe.
     """
-    table = embedding_of(old.attention.module)
+    table = old.embedding
     assert isinstance(table, nn.Embedding)
     if look.x.ndim == 2:
         other = swapped(table.weight.detach(), look.x, look.valid, look.x[look.valid].unique(), look.seed)
