@@ -10,7 +10,7 @@ from rationales.lessons import ready, slopes
 from rationales.samples import fitted, rows
 from unmask import distances
 from unmask.errors import InputError
-from unmask.rationales import choosing
+from unmask.rationales import choosing, draws
 from unmask.rationales.a2r import A2R
 from unmask.training import soft_cross_entropy
 
@@ -97,7 +97,7 @@ def test_the_soft_side_is_the_attention_predictor() -> None:
     own, x = fitted("a2r", "sentences"), rows("sentences").test.x
     prepared = own.task_.reader.prepare(x)
     with torch.no_grad():
-        alpha = choosing.explored(own.net_.chooser(prepared), own.net_.reader.valid(prepared), 0.0)
+        alpha = draws.explored(own.net_.chooser(prepared), own.net_.reader.valid(prepared), 0.0)
         want = own.net_.teller.attended(prepared, alpha).softmax(1)
     assert_close(own.softly(x), want)
     assert not torch.allclose(own.predict(x), want)
