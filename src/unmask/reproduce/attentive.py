@@ -39,6 +39,7 @@ ATTENDING: dict[str, tuple[str, Mapping[str, Any]]] = {
     "attention": ("plain", _ATTENTION),
     "attention+pretraining": ("random-pretraining", _ATTENTION),
     "attention+weighting": ("weighting", _ATTENTION),
+    "attention+mixing": ("weighting", {**_ATTENTION, "warm": 10**6}),  # all but the weights
     "attention+weighting-as-written": ("weighting", _WRITTEN),
     **{f"attention+weighting-as-written+{name}": ("weighting", {**_WRITTEN, **own}) for name, own in _TRIED.items()},
 }
