@@ -125,6 +125,17 @@ def test_a_later_line_adds_to_an_earlier_one(tmp_path: Path) -> None:
     assert stored(tmp_path, [trial])[trial.key]["values"] == {"fs-m": [1, 0, 2], "reading": [3, 2, 4]}
 
 
+def test_what_was_drawn_stays_where_a_later_line_draws_nothing(tmp_path: Path) -> None:
+    trial = request_for(tmp_path, rows=("meed",)).trials()[0]
+    lines = [
+        {"key": trial.key, "values": {"fs-m": [1, 0, 2]}, "points": [[0.5, 0.1]], "curve": [3]},
+        {"key": trial.key, "values": {"fu-m": [1, 0, 2]}, "points": [], "curve": [4]},
+    ]
+    (tmp_path / "imdb-default.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n")
+    found = stored(tmp_path, [trial])[trial.key]
+    assert (found["points"], found["curve"]) == ([[0.5, 0.1]], [4])
+
+
 def test_a_line_that_was_cut_off_is_not_there_and_makes_room(tmp_path: Path) -> None:
     trial = request_for(tmp_path, rows=("meed",)).trials()[0]
     path, whole = tmp_path / "imdb-default.jsonl", json.dumps({"key": trial.key, "values": {"fs-m": [1, 0, 2]}})

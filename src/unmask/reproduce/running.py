@@ -101,7 +101,8 @@ def stored(folder: Path, trials: Iterable[Trial]) -> dict[str, dict[str, Any]]:
         for result in _results(path) if path.exists() else ():
             before = found.get(result["key"], {})
             both = {part: {**before.get(part, {}), **result.get(part, {})} for part in ("values", "read")}
-            found[result["key"]] = {**before, **result, **both}
+            drawn = {part: result.get(part) or before.get(part, []) for part in ("points", "curve")}
+            found[result["key"]] = {**before, **result, **both, **drawn}
     return found
 
 
