@@ -22,11 +22,12 @@ SENTENCE = 61  # places from the start of a sentence to that of the next
 
 @dataclass
 class SmoothGrad:
-    """Mean over draws of d log p(target) / d (x + noise), signed as published, summed over a unit.
+    """Mean over draws of d log p(target) / d (x + noise), signed as published, summed over a unit; of words its size.
 
     The spread of the noise is `noise` times the range (greatest less least) of an image, of each word vector, or for
     tables, whose columns have scales of their own, the training spread of the column. All rows get the same draws.
-    `absolute` takes the size of the mean before it is summed, as the pictures of the paper do.
+    `absolute` takes the size of the mean before it is summed, as the pictures of the paper do. Of word vectors it is
+    always the size: their values have no direction in common, and before a layer norm slopes sum up to 0.
     """
 
     k: int
@@ -59,7 +60,7 @@ class SmoothGrad:
             total = self._slope(prepared, goal, layer, rng)
             for _ in range(self.draws - 1):
                 total += self._slope(prepared, goal, layer, rng)
-            return (total / self.draws).abs() if self.absolute else total / self.draws
+            return (total / self.draws).abs() if self.absolute or layer is not None else total / self.draws
 
         return swept(self.task_, x, valid.shape[1], target, smooth)
 
