@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from unmask.models.attending import noise
+from unmask.models.attending import Attentive, noise
 
-__all__ = ["ascend", "unit"]
+__all__ = ["ascend", "misled", "unit"]
 
 STEPS = 10
 LOW = 1e-12  # below this a change has no length to speak of
@@ -30,6 +31,24 @@ def ascend(
         (slope,) = torch.autograd.grad(harm(delta).sum(), delta)
         delta = (delta.detach() + slope.sign() * (2 * radius / steps)).clamp(-radius, radius) * where
     return delta.detach()
+
+
+def misled(
+    model: Attentive,
+    seen: tuple[Tensor, Any],
+    apart: Callable[[Tensor], Tensor],
+    where: Tensor,
+    radius: float,
+    rng: torch.Generator,
+) -> Tensor:
+    """Raw answers under the change of attention within the radius that makes `apart` of them largest.
+
+    `seen` are weights and states; only what is answered in the end has slopes, not the search.
+    """
+    w, states = seen
+    frozen, still = states.detach() if isinstance(states, Tensor) else states, w.detach()
+    delta = ascend(lambda d: apart(model.answer(frozen, still + d)), where, radius, rng)
+    return model.answer(states, w + delta)
 
 
 def unit(change: Tensor) -> Tensor:

@@ -17,8 +17,9 @@ from torch import Tensor
 
 from unmask import distances, saving
 from unmask.attention import moving, retraining
+from unmask.attention.attacks import misled
 from unmask.attention.lessons import Batch, Lesson
-from unmask.attention.seat import topk_loss, under_attack
+from unmask.attention.seat import topk_loss
 from unmask.errors import InputError
 from unmask.task import clone
 from unmask.training import Recipe, soft_cross_entropy
@@ -67,7 +68,8 @@ class CodedSEAT:
                 return distances.tvd(raw.softmax(1), batch.p)
 
             near = apart(said) + self.lam_overlap * topk_loss(batch.w, w, self.k, batch.valid)
-            return near + self.lam_stable * under_attack(lesson, batch, (w, states), apart, self.radius)
+            led = misled(lesson.student, (w, states), apart, batch.valid, self.radius, batch.rng)
+            return near + self.lam_stable * apart(led)
         hit, looks = moving.attacked(lesson, batch, self.radius)
         clean, moved = (soft_cross_entropy(raw, batch.y) for raw in (said, hit))
         return clean + self.lam_stable * moved + self.lam_overlap * topk_loss(looks, w, self.k, batch.valid)

@@ -39,7 +39,7 @@ def fit(trainer: Any, model: Any, data: Dataset) -> Any:
     words = getattr(trainer, "words", ())
     learned = lesson(model, data, min(k, data.train.valid.shape[1]), trainer.removal, words)
     student = learned.student.module.to(devices.pick(trainer.device))
-    far = learned.reach  # one ruler for both
+    far, right = learned.reach, list[float]()  # one ruler for both; F1 on validation rows by epoch
     before = steadiness(learned.given, learned.held, k, seed, far)
     if hasattr(trainer, "begin"):
         trainer.begin(learned)
@@ -54,6 +54,7 @@ def fit(trainer: Any, model: Any, data: Dataset) -> Any:
             value, readings = trainer.worth(learned)
             return value, _listed(readings)
         now = steadiness(learned.student, learned.held, k, seed, far)
+        right.append(now["f1"])
         shaken, lost = now["jsd"] / max(before["jsd"], 1e-12), max(0.0, before["f1"] - now["f1"] - COST)
         words = f"F1 {now['f1']:.3f}, overlap {now['overlap']:.2f}, JSD {shaken:.2f} of the old"
         return now["overlap"] - shaken - 10 * lost, words
@@ -63,9 +64,8 @@ def fit(trainer: Any, model: Any, data: Dataset) -> Any:
         {trainer.method: (student, loss)}, learned.train.rows, trainer.recipe, score=score, title=title
     )
     _hold(trainer, learned.task, student.to(learned.given.device), far)
-    now = steadiness(learned.student, learned.held, k, seed, far)
-    if now["f1"] < before["f1"] - 2 * COST and not hasattr(trainer, "worth"):
-        told = f"F1 on validation rows fell from {before['f1']:.3f} to {now['f1']:.3f}"
+    if right and right[trainer.history_.best] < before["f1"] - 2 * COST:
+        told = f"F1 on validation rows fell from {before['f1']:.3f} to {right[trainer.history_.best]:.3f}"
         progress.warn(f"{trainer.method}: {told}; try a lower rate or fewer epochs")
     unseen = part(learned.task, learned.given, data.test)
     both = {"before": learned.given, "after": learned.student}

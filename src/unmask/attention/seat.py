@@ -13,7 +13,6 @@ the answer is near the old one (gamma), the top k overlap (beta), the answer sta
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,7 +20,7 @@ from torch import Tensor
 
 from unmask import saving
 from unmask.attention import moving, retraining
-from unmask.attention.attacks import ascend
+from unmask.attention.attacks import misled
 from unmask.attention.lessons import Batch, Lesson
 from unmask.errors import InputError
 from unmask.masking import subsets
@@ -29,7 +28,7 @@ from unmask.task import clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
 
-__all__ = ["SEAT", "topk_loss", "under_attack"]
+__all__ = ["SEAT", "topk_loss"]
 
 
 @dataclass
@@ -75,8 +74,12 @@ class SEAT:
             loss = self._near(said, w, batch)
             if self.lam_stable:
                 target = said.softmax(1).detach()
-                stable = under_attack(lesson, batch, (w, states), lambda q: soft_cross_entropy(q, target), self.radius)
-                loss = loss + self.lam_stable * stable
+
+                def apart(raw: Tensor) -> Tensor:
+                    return soft_cross_entropy(raw, target)
+
+                led = misled(lesson.student, (w, states), apart, batch.valid, self.radius, batch.rng)
+                loss = loss + self.lam_stable * apart(led)
             if self.lam_words:
                 loss = loss + self.lam_words * moving.worst(
                     lesson, lambda: self._near(*lesson.student.look(batch.x), batch), self.eps, batch.rng
@@ -86,17 +89,6 @@ class SEAT:
     def _near(self, said: Tensor, w: Tensor, batch: Batch) -> Tensor:
         """(n,) how far answer and attention are from the old ones: the first two terms."""
         return soft_cross_entropy(said, batch.p) + self.lam_overlap * topk_loss(batch.w, w, self.k, batch.valid)
-
-
-def under_attack(
-    lesson: Lesson, batch: Batch, seen: tuple[Tensor, Any], apart: Callable[[Tensor], Tensor], radius: float
-) -> Tensor:
-    """(n,) `apart` of the answer under the change of attention within the radius that makes it largest."""
-    (w, states), answer = seen, lesson.student.answer
-    frozen = states.detach() if isinstance(states, Tensor) else states
-    still = w.detach()  # the attack moves delta alone
-    delta = ascend(lambda d: apart(answer(frozen, still + d)), batch.valid, radius, batch.rng)
-    return apart(answer(states, w + delta))
 
 
 def topk_loss(a: Tensor, b: Tensor, k: int, valid: Tensor) -> Tensor:

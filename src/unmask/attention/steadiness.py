@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import torch
 from sklearn.metrics import f1_score
-from torch import Tensor
 
 from unmask import distances, seeds
-from unmask.attention.attacks import ascend
+from unmask.attention.attacks import misled
 from unmask.attention.lessons import Lesson, Part
 from unmask.models.attending import Attentive, looked, shaken
 from unmask.training import soft_cross_entropy
@@ -43,14 +42,10 @@ def promises(lesson: Lesson, part: Part, k: int, radius: float, seed: int) -> di
     raw, w = looked(model, part.x)
     hit = []
     for x, valid in zip(part.x.to(model.device).split(256), part.valid.to(model.device).split(256), strict=True):
-        weights, states = (t.detach() if isinstance(t, Tensor) else t for t in model.attend(x))
-        said = model.answer(states, weights).softmax(1).detach()
-
-        def harm(delta: Tensor, states: Any = states, weights: Tensor = weights, said: Tensor = said) -> Tensor:
-            return soft_cross_entropy(model.answer(states, weights + delta), said)
-
-        delta = ascend(harm, valid, radius, rng)
-        hit.append(distances.tvd(said, model.answer(states, weights + delta).softmax(1).detach()))
+        seen = model.attend(x)
+        said = model.answer(seen[1], seen[0]).softmax(1).detach()
+        led = misled(model, seen, partial(soft_cross_entropy, target=said), valid, radius, rng)
+        hit.append(distances.tvd(said, led.softmax(1).detach()))
     worst = {
         "gamma": distances.tvd(raw.softmax(1), part.p).quantile(SHARE, interpolation="higher"),
         "beta": distances.overlap(part.w, w, k, part.valid).quantile(1 - SHARE, interpolation="lower"),

@@ -135,9 +135,8 @@ def conicity(case: Case, subject: Subject) -> Values:
 
     def null(s: Seen) -> Tensor:
         rng, wide = _rng(case, "states that point anywhere"), _states(s, s.x[:1]).shape[2]
-        drawn = (torch.randn(*valid.shape, wide, generator=rng) for valid in s.valid.split(512))
-        parts = zip(drawn, s.valid.split(512), strict=True)
-        return torch.cat([distances.conicity(states, valid) for states, valid in parts])
+        parts = s.valid.split(512)
+        return torch.cat([distances.conicity(torch.randn(*v.shape, wide, generator=rng), v) for v in parts])
 
     return _about(case, subject, _cones, null)
 

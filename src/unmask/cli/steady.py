@@ -19,7 +19,7 @@ from unmask.cli.steps import check_place, finish, tell, user_task
 from unmask.errors import InputError, unknown
 from unmask.methods import make
 from unmask.models import wrap
-from unmask.models.attending import reach
+from unmask.models.attending import embedding_of
 from unmask.report.joining import side_by_side
 from unmask.task import seeded
 from unmask.writing import write_bytes
@@ -81,7 +81,7 @@ def _try_out(task: UserTask, request: SteadyRequest) -> None:
         split.rows(torch.arange(min(TRIED, len(split)))) for split in (task.data.train, task.data.validation)
     )
     tried = lessons.lesson(task.model, replace(task.data, train=train, validation=held), request.k, None)
-    reach(tried.embedding)
+    embedding_of(tried.student.module)  # without word vectors there is nothing to move
 
 
 def _changes(read: Mapping[str, Mapping[str, float]], k: int) -> list[Change]:
