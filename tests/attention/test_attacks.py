@@ -1,92 +1,29 @@
-"""Projected gradient ascent: within the radius, where it may, and to the known maximum of a linear function."""
+"""Attention moved where it hurts most, and changes of length one."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import Tensor
 
-from unmask.attention.attacks import STEPS, ascend, unit
-from unmask.models.attending import noise
+from unmask.attention.attacks import misled, unit
 from unmask.seeds import generator
 
-SLOPE = torch.randn(4, 6, generator=generator(0))
-WHERE = torch.arange(6) < torch.tensor([6, 3, 1, 0])[:, None]
 
-
-def linear(delta: Tensor) -> Tensor:
-    return (delta * SLOPE).sum(1)
-
-
-def test_noise_is_uniform_in_the_radius() -> None:
-    drawn = noise(torch.Size([20_000]), 0.3, generator(0))
-    assert float(drawn.abs().max()) <= 0.3
-    assert float(drawn.mean()) == pytest.approx(0.0, abs=0.005)
-    assert float(drawn.std()) == pytest.approx(0.6 / 12**0.5, abs=0.003)
-    assert torch.equal(drawn, noise(torch.Size([20_000]), 0.3, generator(0)))
-
-
-@pytest.mark.parametrize("radius", [0.01, 0.5, 3.0])
-@pytest.mark.parametrize("steps", [STEPS, 3, 25])
-def test_a_linear_harm_reaches_its_maximum(radius: float, steps: int) -> None:
-    delta = ascend(linear, WHERE, radius, generator(1), steps)
-    torch.testing.assert_close(delta, radius * SLOPE.sign() * WHERE)
-    torch.testing.assert_close(linear(delta), radius * (SLOPE.abs() * WHERE).sum(1))
-
-
-def test_no_change_goes_beyond_the_radius_or_beyond_the_words() -> None:
-    seen: list[Tensor] = []
-
-    def harm(delta: Tensor) -> Tensor:
-        seen.append(delta.detach().clone())
-        return (delta * SLOPE).sin().sum(1)
-
-    seen.append(ascend(harm, WHERE, 0.2, generator(1)))
-    assert len(seen) == STEPS + 1
-    for delta in seen:
-        assert float(delta.abs().max()) <= 0.2 + 1e-7
-        assert float(delta[~WHERE].abs().sum()) == 0
-    assert not seen[-1].requires_grad
-
-
-def test_it_starts_at_random_and_moves_by_equal_steps() -> None:
-    seen: list[Tensor] = []
-
-    def harm(delta: Tensor) -> Tensor:
-        seen.append(delta.detach().clone())
-        return linear(delta)
-
-    ascend(harm, WHERE, 0.5, generator(1))
-    torch.testing.assert_close(seen[0], noise(WHERE.shape, 0.5, generator(1)) * WHERE)
-    want = (seen[0] + SLOPE.sign() * (2 * 0.5 / STEPS)).clamp(-0.5, 0.5) * WHERE
-    torch.testing.assert_close(seen[1], want)
-
-
-def test_harm_grows() -> None:
-    def harm(delta: Tensor) -> Tensor:
-        return ((delta - 0.03) ** 2 * SLOPE.abs()).sum(1)  # highest in the corner -radius
-
-    delta = ascend(harm, WHERE, 0.2, generator(1), steps=20)
-    best = ((-0.2 - 0.03) ** 2 * SLOPE.abs() * WHERE).sum(1) + (0.03**2 * SLOPE.abs() * ~WHERE).sum(1)
-    start = noise(WHERE.shape, 0.2, generator(1)) * WHERE
-    assert bool((harm(delta) >= harm(start))[:3].all())
-    assert bool((harm(delta) <= best + 1e-6).all())
-
-
-def test_the_same_generator_gives_the_same_change() -> None:
-    def flat(delta: Tensor) -> Tensor:
-        return (delta * 0).sum(1)  # no slope: what comes out is the start
-
-    first, again, other = (ascend(flat, WHERE, 0.2, generator(seed)) for seed in (1, 1, 2))
-    assert torch.equal(first, again)
-    assert not torch.equal(first, other)
-    torch.testing.assert_close(first, noise(WHERE.shape, 0.2, generator(1)) * WHERE)
-
-
-def test_nothing_else_is_moved() -> None:
-    weight = torch.ones(6, requires_grad=True)
-    ascend(lambda delta: (delta * weight).sum(1), WHERE, 0.2, generator(1))
-    assert weight.grad is None
+def test_attention_is_moved_to_the_edge_of_the_radius() -> None:
+    """The answer is a weighted sum of states: the worst change is the radius times the sign of each state."""
+    states = torch.randn(3, 4, generator=generator(0), requires_grad=True)
+    where = torch.arange(4) < torch.tensor([4, 2, 0])[:, None]
+    w = torch.full((3, 4), 0.25, requires_grad=True)
+    model = SimpleNamespace(answer=lambda states, weights: (states * weights).sum(1, keepdim=True))
+    raw: Tensor = misled(model, (w, states), lambda raw: raw[:, 0], where, 0.1, generator(1))  # type: ignore[arg-type]
+    most = (0.25 * states).sum(1) + 0.1 * (states.abs() * where).sum(1)
+    torch.testing.assert_close(raw[:, 0], most)
+    slope, by_state = torch.autograd.grad(raw.sum(), [w, states])  # what is answered in the end has slopes
+    torch.testing.assert_close(slope, states.detach())
+    torch.testing.assert_close(by_state, (0.25 + 0.1 * states.sign() * where).detach())
 
 
 @pytest.mark.parametrize("shape", [(4, 6), (4, 3, 5), (4, 2, 3, 5)])

@@ -13,10 +13,10 @@ from torch import Tensor
 from attention.samples import SHORT, K, batch, lessons, model, task
 from attention.test_seat import close, cross, slopes
 from unmask.attention import moving
-from unmask.attention.attacks import ascend
 from unmask.attention.coded import CodedSEAT
 from unmask.attention.seat import SEAT, topk_loss
 from unmask.errors import InputError
+from unmask.models.attacking import ascend
 from unmask.seeds import generator
 
 FORMS = pytest.mark.parametrize("form", ["development", "released"])

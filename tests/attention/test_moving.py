@@ -9,8 +9,8 @@ from torch import Tensor
 from attention.samples import batch, lessons
 from attention.test_words import EITHER, at, caught, close, student
 from reference import at_vectors
-from unmask.attention.attacks import STEPS
 from unmask.attention.moving import adversarial, attacked, dropped, length, moved, slope, worst
+from unmask.models.attacking import STEPS
 from unmask.models.attending import RADIUS, Shift, noise
 from unmask.nets.vocabulary import HIDDEN
 from unmask.seeds import generator

@@ -15,13 +15,13 @@ from torch import Tensor
 
 from attention.samples import SHORT, K, batch, lessons, model, net, task
 from unmask import distances
-from unmask.attention.attacks import ascend
 from unmask.attention.lessons import Lesson, lesson
 from unmask.attention.seat import SEAT, topk_loss
 from unmask.attention.steadiness import promises
 from unmask.errors import InputError, NotFittedError
 from unmask.loading import load
 from unmask.models import wrap
+from unmask.models.attacking import ascend
 from unmask.models.attending import RADIUS, Shift, noise
 from unmask.nets.attention import attention_net
 from unmask.seeds import generator

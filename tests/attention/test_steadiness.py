@@ -12,9 +12,9 @@ from torch import Tensor
 
 from attention.samples import K, lessons, net
 from unmask import distances, seeds
-from unmask.attention.attacks import ascend
 from unmask.attention.lessons import Lesson
 from unmask.attention.steadiness import promises, steadiness
+from unmask.models.attacking import ascend
 from unmask.models.attending import noise
 from unmask.nets.attention import AttentionNet
 from unmask.nets.vocabulary import HIDDEN

@@ -13,7 +13,7 @@ from torch.testing import assert_close
 from audit.cases import planted, small_case, subject
 from audit.lookers import Looker, attention_of, chance, looking, own, scored
 from unmask import distances, seeds
-from unmask.audit import CHECKS, attention, chosen, function_of, smuggling
+from unmask.audit import CHECKS, astray, attention, chosen, function_of, smuggling
 from unmask.audit import looking as at
 from unmask.audit.attention import kendall
 from unmask.audit.subjects import Settings
@@ -32,7 +32,7 @@ ALL = [name for name, check in CHECKS.items() if check.attention]
 @pytest.fixture(autouse=True)
 def short_search(monkeypatch):
     """How far the search for adversarial attention comes is tested beside it."""
-    monkeypatch.setattr(at, "STEPS", 10)
+    monkeypatch.setattr(astray, "STEPS", 10)
 
 
 # --- whom they are about ----------------------------------------------------------------------------------------------
@@ -111,6 +111,37 @@ def test_the_answer_moves_by_as_much_as_the_noise_says():
     assert_close(attention.jsd(case, own(case)).values, distances.jsd(s.w, w, s.valid))
     null = attention.tvd(case, chance(case)).values
     assert_close(null[1:], distances.tvd(case.full[1:], case.full[:-1]))
+
+
+class Probable(Looker):
+    """The same, its answers probabilities."""
+
+    def answer(self, states, weights):
+        return super().answer(states, weights).softmax(1)
+
+
+@pytest.mark.parametrize("outputs", ["logits", "probabilities"])
+def test_an_attack_moves_the_answer_of_a_linear_model_as_far_as_it_can(outputs):
+    """Even weights: the lead of one class changes by the sharpness times the radius for each of the two columns."""
+    case = looking("even", sharp=3.0)
+    if outputs == "probabilities":
+        net = Probable(read(case.data), "even", 3.0)
+        case = replace(case, model=bind(wrap(net, outputs=outputs, device="cpu"), case.data), memory={})
+    far = 2 * 3.0 * at.noise_of(at.see(case))
+    lead = case.full[:, 0].logit()
+    ends = torch.stack([(lead + sign * far).sigmoid() - case.full[:, 0] for sign in (1, -1)]).abs()
+    moved = attention.tvd_attacked(case, own(case)).values
+    assert_close((ends - moved).abs().amin(0), torch.zeros(len(moved)), atol=1e-5, rtol=0)
+    assert bool((moved > attention.tvd(case, own(case)).values).all())
+    assert float(attention.jsd_attacked(case, own(case)).values.max()) < 1e-6
+
+
+def test_an_attack_on_the_answer_moves_attention_too():
+    case = looking("honest", sharp=3.0)
+    w = at.attacked(case, at.see(case))[1]
+    assert_close(attention.jsd_attacked(case, own(case)).values, distances.jsd(at.see(case).w, w, case.valid))
+    assert bool((attention.jsd_attacked(case, own(case)).values > 0).all())
+    assert_close(w[~case.valid], torch.zeros(int((~case.valid).sum())))
 
 
 def test_permutation_is_the_median_over_the_draws():

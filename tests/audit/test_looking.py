@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -226,45 +225,6 @@ def test_slopes_of_a_model_caught_at_its_submodule_are_the_same():
     ours, caught = drawn(), drawn(hooked=True)
     assert_close(at.slopes(ours, at.see(ours)), at.slopes(caught, at.see(caught)))
     assert all(p.grad is None for p in ours.model.module.parameters())
-
-
-# --- led astray -------------------------------------------------------------------------------------------------------
-
-
-def seen_by(answer, valid, w):
-    """Rows of which only the answer under weights is known."""
-    model = SimpleNamespace(attend=lambda x: (w, x), answer=answer, module=None)
-    x = torch.zeros(valid.shape, dtype=torch.long)
-    return at.Seen(SimpleNamespace(outputs="probabilities"), model, x, valid, w, answer(x, w))
-
-
-def test_attention_goes_anywhere_where_the_answer_does_not_look_at_it():
-    valid = torch.arange(6) < torch.tensor([6, 4, 2])[:, None]
-    w = torch.nn.functional.one_hot(torch.zeros(3, dtype=torch.long), 6).float()
-    s = seen_by(lambda x, weights: torch.full((len(weights), 2), 0.5), valid, w)
-    far = at.led_astray(s, seeds.generator(0))
-    assert float(far.min()) > 0.6  # log 2 is .693
-
-
-def test_attention_cannot_go_where_the_answer_is_the_attention():
-    valid = torch.ones(3, 2, dtype=torch.bool)
-    w = torch.tensor([[0.5, 0.5], [0.9, 0.1], [0.3, 0.7]])
-    s = seen_by(lambda x, weights: weights, valid, w)
-    far = at.led_astray(s, seeds.generator(0))
-    most = max(
-        float(distances.jsd(w[i : i + 1], w[i : i + 1] + d, valid[:1]))
-        for i in range(3)
-        for d in (torch.tensor([[0.05, -0.05]]), torch.tensor([[-0.05, 0.05]]))
-    )
-    assert float(far.max()) <= most + 1e-6
-    assert torch.equal(far, at.led_astray(s, seeds.generator(0)))
-
-
-def test_rows_do_not_matter_to_each_other_in_what_is_found():
-    case = drawn()
-    s = at.see(case)
-    assert at.led_astray(s, seeds.generator(1)).shape == (len(case.target),)
-    assert all(p.grad is None for p in case.model.module.parameters())
 
 
 @pytest.mark.parametrize("how", HOWS)

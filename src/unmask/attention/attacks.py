@@ -1,4 +1,4 @@
-"""Small changes that hurt most: projected gradient ascent on attention vectors and on word vectors."""
+"""The change of attention that hurts most, and changes of a known length."""
 
 from __future__ import annotations
 
@@ -8,29 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unmask.models.attending import Attentive, noise
+from unmask.models.attacking import ascend
+from unmask.models.attending import Attentive
 
-__all__ = ["ascend", "misled", "unit"]
+__all__ = ["misled", "unit"]
 
-STEPS = 10
 LOW = 1e-12  # below this a change has no length to speak of
-
-
-def ascend(
-    harm: Callable[[Tensor], Tensor], where: Tensor, radius: float, rng: torch.Generator, steps: int = STEPS
-) -> Tensor:
-    """A change delta with |delta| <= radius in every place and 0 where `where` is 0 that makes `harm(delta)` large.
-
-    Projected gradient ascent from a random start: `steps` steps of 2 radius / steps along the sign of the gradient
-    (Madry et al. 2018). `where` has the shape of the change.
-    """
-    where = where.to(torch.get_default_dtype())
-    delta = noise(where.shape, radius, rng).to(where.device) * where
-    for _ in range(steps):
-        delta = delta.detach().requires_grad_()
-        (slope,) = torch.autograd.grad(harm(delta).sum(), delta)
-        delta = (delta.detach() + slope.sign() * (2 * radius / steps)).clamp(-radius, radius) * where
-    return delta.detach()
 
 
 def misled(

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 import torch
 from torch import Tensor, nn
 
-from unmask.attention.attacks import STEPS, unit
+from unmask.attention.attacks import unit
 from unmask.attention.lessons import Batch, Lesson
+from unmask.models.attacking import STEPS
 from unmask.models.attending import RADIUS, Shift, noise
 from unmask.training import soft_cross_entropy
 

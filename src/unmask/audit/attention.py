@@ -13,13 +13,14 @@ import torch
 from torch import Tensor
 
 from unmask import distances, seeds
+from unmask.audit.astray import led_astray
 from unmask.audit.case import Case, Subject, Values, missing
 from unmask.audit.looking import (
     CONSTANTS,
     Seen,
     asked,
+    attacked,
     in_place,
-    led_astray,
     left_out,
     on_constants,
     permuted,
@@ -41,11 +42,14 @@ __all__ = [
     "flow",
     "gradient",
     "jsd",
+    "jsd_attacked",
+    "jsd_synonyms",
     "jsd_words",
     "kendall",
     "occlusion",
     "permutation",
     "tvd",
+    "tvd_attacked",
 ]
 
 PERMUTATIONS = 100  # as published
@@ -65,10 +69,20 @@ def jsd(case: Case, subject: Subject) -> Values:
 def tvd(case: Case, subject: Subject) -> Values:
     """Total variation of the answer under the same noise, lower is better; beside it, to the answer of another row."""
 
-    def null(s: Seen) -> Tensor:
-        return distances.tvd(s.p, s.p.roll(1, 0))
+    return _about(case, subject, lambda s: distances.tvd(s.p, shaken(case, s)[0]), _next_row)
 
-    return _about(case, subject, lambda s: distances.tvd(s.p, shaken(case, s)[0]), null)
+
+def jsd_attacked(case: Case, subject: Subject) -> Values:
+    """As `jsd`, but vectors are moved by ten gradient steps that seek to change the answer, no farther than the noise.
+
+    Lower is better. Hu et al. 2023; projected gradient ascent as in Madry et al. 2018.
+    """
+    return _about(case, subject, lambda s: distances.jsd(s.w, attacked(case, s)[1], s.valid), _elsewhere(case))
+
+
+def tvd_attacked(case: Case, subject: Subject) -> Values:
+    """Total variation of the answer under the same change; lower is better."""
+    return _about(case, subject, lambda s: distances.tvd(s.p, attacked(case, s)[0]), _next_row)
 
 
 def jsd_words(case: Case, subject: Subject) -> Values:
@@ -231,6 +245,11 @@ def _cones(s: Seen) -> Tensor:
             states = _states(s, x)
             found.append(distances.conicity(states, valid.to(states.device)).cpu())
     return torch.cat(found)
+
+
+def _next_row(s: Seen) -> Tensor:
+    """(n,) how far the answer to the next row is."""
+    return distances.tvd(s.p, s.p.roll(1, 0))
 
 
 def _elsewhere(case: Case) -> Callable[[Seen], Tensor]:

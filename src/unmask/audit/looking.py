@@ -1,11 +1,10 @@
-"""What the checks on attention see and do: where a model looks, rows with words moved, weights led astray."""
+"""What the checks on attention see and do: where a model looks, and rows with words moved."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from unmask.data.lexicon import alike
 from unmask.data.vectors import nearest
 from unmask.errors import InputError, UnmaskError
 from unmask.masking import subsets
-from unmask.models import Wrapped, attending, shown
+from unmask.models import Wrapped, attacking, attending, shown
 from unmask.models.attending import Attentive, Shift, attentive, embedding_of, looked
-from unmask.nets.attention import masked_softmax
+from unmask.training import soft_cross_entropy
 from unmask.types import rows_of
 
 __all__ = [
@@ -28,8 +27,8 @@ __all__ = [
     "CONSTANTS",
     "Seen",
     "asked",
+    "attacked",
     "in_place",
-    "led_astray",
     "left_out",
     "on_constants",
     "pays_attention",
@@ -47,11 +46,8 @@ CONSTANTS = 4  # words added to each row, as Bai et al. 2021 have it
 STAND_INS = 8  # words tried in the place of another; attention to the middle one of them counts
 MOST = 50_000  # rows with one unit left out that the model is asked about: a few minutes of a small network
 BATCH = 64
-CANDIDATES = 5  # adversarial attentions for each row, as published
-STEPS, RATE = 100, 0.05  # of the search for them; the paper's 500 steps of .01 find as much in five times the time
-SPREAD = 3.0  # of the logits they start from, as published
-PENALTY = 500.0  # of a change of the answer, as published
-STAY, ALIKE = 0.01, 0.05  # change of the answer that is not punished, and within which it counts as the same
+TINY = 1e-12  # the lowest probability of which a logarithm is taken
+ALIKE = 0.05  # change of an answer within which it counts as the same
 
 
 @dataclass(frozen=True)
@@ -124,6 +120,22 @@ def shaken(case: Case, s: Seen) -> tuple[Tensor, Tensor]:
         return s.probabilities(raw), w
 
     return case.once("attention under noise", make)
+
+
+def attacked(case: Case, s: Seen) -> tuple[Tensor, Tensor]:
+    """Answers and attention under a change of word vectors, no larger than the noise, sought to move the answer."""
+
+    def logits(raw: Tensor) -> Tensor:
+        return raw if s.wrapped.outputs == "logits" else raw.clamp(min=TINY).log()
+
+    def harm(raw: Tensor, said: Tensor) -> Tensor:
+        return soft_cross_entropy(logits(raw), logits(said).softmax(1))
+
+    def make() -> tuple[Tensor, Tensor]:
+        raw, w = attacking.attacked(s.model, (s.x, s.valid), harm, noise_of(s), case.seed)
+        return s.probabilities(raw), w
+
+    return case.once("attention under attack", make)
 
 
 def replaced(case: Case, s: Seen, synonyms: bool = False) -> Tensor:
@@ -246,40 +258,3 @@ def _slope(s: Seen, x: Tensor, target: Tensor) -> Tensor:
     found = torch.autograd.grad(picked, [zero for _, zero in caught], allow_unused=True)
     parts = [(g * v).flatten(2).sum(-1) for g, (v, _) in zip(found, caught, strict=True) if g is not None]
     return torch.stack(parts).sum(0).abs().cpu()
-
-
-def led_astray(s: Seen, rng: torch.Generator) -> Tensor:
-    """(n,) the largest JSD to an attention under which the answer is the same; 0 where no candidate keeps it."""
-    parts = (t.split(BATCH) for t in (s.x, s.valid, s.w, s.p))
-    found = [_led_astray(s, x, valid, w, p, rng) for x, valid, w, p in zip(*parts, strict=True)]
-    return torch.cat(found)
-
-
-def _led_astray(s: Seen, x: Tensor, valid: Tensor, w: Tensor, p: Tensor, rng: torch.Generator) -> Tensor:
-    """Adam on the logits of all candidates of some rows at once."""
-    there, old, said = (t.to(x.device).repeat(CANDIDATES, 1) for t in (valid, w, p))
-    with torch.no_grad():
-        states = s.model.attend(x.repeat(CANDIDATES, *[1] * (x.ndim - 1)))[1]
-    logits = (SPREAD * torch.randn(there.shape, generator=rng)).to(x.device).requires_grad_()
-    stepper = torch.optim.Adam([logits], lr=RATE, amsgrad=True)
-
-    def now() -> tuple[Tensor, Tensor, Tensor]:
-        weights = masked_softmax(logits, there)
-        moved = distances.tvd(s.probabilities(s.model.answer(states, weights)), said)
-        return weights, distances.jsd(weights, old, there), moved
-
-    for _ in range(STEPS):
-        weights, far, moved = now()
-        loss = (PENALTY * (moved - STAY).relu() - far).sum() - _apart(weights, valid.to(x.device)).sum()
-        logits.grad = torch.autograd.grad(loss, logits)[0]
-        stepper.step()
-    with torch.no_grad():
-        _, far, moved = now()
-    return torch.where(moved <= ALIKE, far, 0.0).view(CANDIDATES, -1).amax(0).cpu()
-
-
-def _apart(weights: Tensor, valid: Tensor) -> Tensor:
-    """(n,) mean JSD between the candidates of a row."""
-    each = weights.view(CANDIDATES, *valid.shape)
-    pairs = combinations(range(CANDIDATES), 2)
-    return torch.stack([distances.jsd(each[i], each[j], valid) for i, j in pairs]).mean(0)

@@ -18,7 +18,18 @@ from torch import Tensor, nn
 from unmask import seeds
 from unmask.errors import InputError
 
-__all__ = ["RADIUS", "Attentive", "Shift", "attentive", "embedding_of", "looked", "noise", "reach", "shaken"]
+__all__ = [
+    "RADIUS",
+    "Attentive",
+    "Shift",
+    "attentive",
+    "embedding_of",
+    "evaluating",
+    "looked",
+    "noise",
+    "reach",
+    "shaken",
+]
 
 RADIUS = 0.05  # of the noise on word vectors under which attention should stand still, at most
 SMALL = 0.125  # of the spread of a table's values: a pretrained transformer's vectors are as small as RADIUS itself
@@ -103,7 +114,7 @@ def attentive(module: nn.Module, x: Any, name: str | None = None) -> Attentive:
 
 
 @contextmanager
-def _evaluating(module: nn.Module) -> Iterator[None]:
+def evaluating(module: nn.Module) -> Iterator[None]:
     """Evaluation mode inside; afterwards every part is in the mode it was in."""
     were = [(part, part.training) for part in module.modules()]
     module.eval()
@@ -116,7 +127,7 @@ def _evaluating(module: nn.Module) -> Iterator[None]:
 
 def _check(found: Attentive, x: Any) -> None:
     """Put the module's own weights back: it must say the same."""
-    with _evaluating(found.module), torch.no_grad():
+    with evaluating(found.module), torch.no_grad():
         weights, states = found.attend(x)
         if weights.ndim != 2 or bool((weights < -EXACT).any()):
             raise InputError(
@@ -153,7 +164,7 @@ def _flat(weights: Tensor) -> Tensor:
 def looked(model: Attentive, x: Tensor, batch: int = 512) -> tuple[Tensor, Tensor]:
     """Raw outputs (n, classes) and attention (n, d) of all rows, in evaluation mode, without gradients."""
     batch = max(1, min(batch, VALUES // max(1, x[:1].numel())))
-    with _evaluating(model.module), torch.no_grad():
+    with evaluating(model.module), torch.no_grad():
         parts = [model.look(rows.to(model.device)) for rows in x.split(batch)]
     raw, weights = zip(*parts, strict=True)
     return torch.cat(raw).cpu(), torch.cat(weights).cpu()
@@ -174,7 +185,7 @@ def embedding_of(module: nn.Module, name: str | None = None, x: Tensor | None = 
     few, fed = x[:TRIED].to(found[0].weight.device), list[nn.Module]()
     handles = [part.register_forward_pre_hook(lambda m, i: fed.append(m) if _is(i, few) else None) for part in found]
     try:
-        with _evaluating(module), torch.no_grad():
+        with evaluating(module), torch.no_grad():
             module(few)
     finally:
         for handle in handles:

@@ -12,8 +12,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from unmask import api, distances, seeds
-from unmask.attention.attacks import ascend
+from unmask import api, distances
 from unmask.audit import function_of
 from unmask.audit.looking import swapped
 from unmask.audit.statistics import Bootstrap
@@ -22,7 +21,8 @@ from unmask.data import load
 from unmask.data.vectors import glove, known
 from unmask.methods import make
 from unmask.models import Wrapped
-from unmask.models.attending import Attentive, Shift, attentive, embedding_of, looked, reach, shaken
+from unmask.models.attacking import attacked
+from unmask.models.attending import Attentive, attentive, embedding_of, looked, reach, shaken
 from unmask.nets import Vocabulary
 from unmask.nets.pretrained import tuned_layers
 from unmask.reproduce.attentive import LONG_ROWS, PRETRAINED_ROWS, STEADY_ROWS, VANILLA, VANILLA_TRANSFORMER
@@ -143,23 +143,13 @@ def _far(old: _Look) -> float:
 
 def _hit(look: _Look, old: _Look) -> dict[str, Tensor]:
     """Under a change of word vectors that is sought to move the answer."""
-    (p, w), module = look.seen, look.attention.module
-    rng, found = seeds.generator(seeds.derive(look.seed, "attack")), []
-    size = 256 if look.x.ndim == 2 else 64
-    for x, valid, said in zip(*(t.split(size) for t in (look.x, look.valid, p)), strict=True):
-        with torch.no_grad(), Shift(look.embedding) as shift:
-            module(x)
-        there = valid.view(*valid.shape, *[1] * (shift.delta.ndim - 2)).expand_as(shift.delta)
+    (p, w), far = look.seen, _far(old)
 
-        def harm(delta: Tensor, x: Tensor = x, said: Tensor = said) -> Tensor:
-            with Shift(look.embedding, delta):
-                return soft_cross_entropy(module(x), said)
+    def harm(raw: Tensor, said: Tensor) -> Tensor:
+        return soft_cross_entropy(raw, said.softmax(1))
 
-        delta = ascend(harm, there, _far(old), rng)
-        with Shift(look.embedding, delta):
-            found.append(looked(look.attention, x))
-    q, v = torch.cat([raw for raw, _ in found]).softmax(1), torch.cat([v for _, v in found])
-    return {"jsd-attacked": distances.jsd(w, v, look.valid), "tvd-attacked": distances.tvd(p, q)}
+    raw, v = attacked(look.attention, (look.x, look.valid), harm, far, look.seed)
+    return {"jsd-attacked": distances.jsd(w, v, look.valid), "tvd-attacked": distances.tvd(p, raw.softmax(1))}
 
 
 def _reworded(look: _Look, old: _Look) -> dict[str, Tensor]:
