@@ -17,9 +17,8 @@ from unmask.data import load
 from unmask.reproduce.choices import rationale
 
 SEEDS = (70, 71)
-SETS = ("reviews:preset=hard,bias=0.8", "reviews:preset=hard,skew=20")
+EXPLORED = {"reviews:preset=hard,bias=0.8": (0.1, 0.2, 0.4), "reviews:preset=hard,skew=20": (0.2,)}
 RATES = ((2e-3, 5e-3), (2e-3, 2e-3), (5e-3, 5e-4), (1e-3, 1e-2))  # predictor, generator
-EXPLORE = (0.1, 0.2, 0.4)
 ROWS = 2000
 
 
@@ -36,7 +35,8 @@ def trained(name: str, method: str, rates: tuple[float, float], explore: float, 
 
 def main() -> None:
     record = Record("rationale-settings")
-    for name, method, rates, explore, seed in product(SETS, ("rnp", "a2r"), RATES, EXPLORE, SEEDS):
+    tried = (part for name, rates in EXPLORED.items() for part in product((name,), ("rnp", "a2r"), RATES, rates, SEEDS))
+    for name, method, rates, explore, seed in tried:
         key = f"{name}|{method}|{rates[0]:g},{rates[1]:g}|{explore:g}|{seed}"
         record.entry(
             key,

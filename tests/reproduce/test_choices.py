@@ -29,6 +29,11 @@ def test_every_row_makes_its_model(row: str, dataset: str) -> None:
 
 def test_baselines_have_the_rates_of_the_others() -> None:
     for row in ("rnp", "a2r"):
-        assert rationale(row, "reviews:bias=0.8", "default", 0)[1]["recipe"].rate == RATES
-        paper = rationale(f"{row}+paper-ratio", "reviews:bias=0.8", "default", 0)[1]["recipe"].rate
-        assert paper["predictor"] == 10 * paper["generator"]
+        own, alike, hasty = (
+            rationale(f"{row}{form}", "reviews:bias=0.8", "default", 0)[1]["recipe"].rate
+            for form in ("", "+rates-alike", "+hasty-generator")
+        )
+        assert own == RATES
+        assert own["predictor"] == 10 * own["generator"]  # as published
+        assert alike["predictor"] == alike["generator"]
+        assert hasty["predictor"] < hasty["generator"]

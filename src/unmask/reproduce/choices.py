@@ -16,18 +16,22 @@ MOVIE_ROWS = {"quick": (300, 60), "default": (1600, 199), "paper": (1600, 199)} 
 
 SHARE = 0.2  # of the words of a movie review
 LAST = 480  # words that are learned from: reviews conclude at the end
-PAPER_RATIO = {"predictor": 5e-3, "generator": 5e-4}  # one to ten as published; its own rates need far more steps
+RATES = {"predictor": 5e-3, "generator": 5e-4}  # one to ten as published; its own rates need far more steps
+ALIKE = {"predictor": 2e-3, "generator": 2e-3}
+HASTY = {"predictor": 2e-3, "generator": 5e-3}
 RATIONALES: dict[str, tuple[str, dict[str, Any]]] = {
     "rnp": ("rnp", {}),
     "rnp-straight-through": ("rnp-straight-through", {}),
-    "rnp+paper-ratio": ("rnp", {"rate": PAPER_RATIO}),
+    "rnp+rates-alike": ("rnp", {"rate": ALIKE}),
+    "rnp+hasty-generator": ("rnp", {"rate": HASTY}),
     "three-player": ("three-player", {}),
     "hardkuma": ("hardkuma", {}),
     "fr": ("fr", {}),
     "mgr": ("mgr", {}),
     "mcd": ("mcd", {}),
     "a2r": ("a2r", {}),
-    "a2r+paper-ratio": ("a2r", {"rate": PAPER_RATIO}),
+    "a2r+rates-alike": ("a2r", {"rate": ALIKE}),
+    "a2r+hasty-generator": ("a2r", {"rate": HASTY}),
     "a2r+released": ("a2r", {"form": "released"}),
     "a2r+anneal": ("a2r", {"anneal": 10}),
     **{f"a2r+lam={lam:g}": ("a2r", {"lam": lam}) for lam in (0.0, 0.1, 0.5, 2.0, 5.0)},
@@ -43,8 +47,6 @@ WHOLE = {  # rows that learn from whole movie reviews, not from their ends, and 
     "a2r+places": replace(LOCAL, places=True, sentences=True),
     "rnp+places": replace(LOCAL, places=True, sentences=True),
 }
-RATES = {"predictor": 2e-3, "generator": 5e-3}
-SKEWED_RATES = {"predictor": 1e-3, "generator": 1e-2}
 SLOW_RATES = {"predictor": 2e-4, "generator": 2e-4}  # of what is pretrained
 SLOW_ROWS = {"eraser-movies": 250, "reviews": 2000}  # that it learns from: an epoch takes it long
 
@@ -62,7 +64,7 @@ def rationale(
     method, own = RATIONALES[row]
     settings = dict(own)
     base, skew = split_name(dataset)
-    rate = settings.pop("rate", SKEWED_RATES if skew else RATES)
+    rate = settings.pop("rate", RATES)
     if base == "eraser-movies":
         usual = Nets(hidden=100, vectors="glove", frozen=True, smooth=9)
         nets, epochs = WHOLE.get(row, usual), 3 if scale == "quick" else 8
