@@ -17,7 +17,7 @@ __all__ = ["Request"]
 QUICK_SETS = ("imdb", "fashion-pullover-shirt")
 STEADY_TABLES = (("sst2", "1"), ("sst2", "4"))  # of a quick run
 QUICK_STEADY = ("vanilla/rnn", "uniform/rnn", "d1-only/rnn", "d1-topk/rnn", "word-at/rnn", "seat/rnn", "seat+words/rnn")
-QUICK_RATIONALES = ("random", "first-k", "last-k", "rnp", "a2r")
+QUICK_RATIONALES = ("random", "first-k", "last-k", "rnp", "rnp+hasty-generator", "a2r", "a2r+hasty-generator")
 
 
 @dataclass(frozen=True)
