@@ -36,10 +36,11 @@ def tvd(p: Tensor, q: Tensor) -> Tensor:
 
 
 def tvd_legacy(p: Tensor, q: Tensor, form: Literal["batch-sum", "bce"], batch: int = 32) -> Tensor:
-    """The published scale of SEAT's Table 1, one value for each batch of examples, for two classes.
+    """(n,) the published scale of SEAT's Table 1, for two classes: the sum over a batch, as each example counts in it.
 
-    `batch-sum` sums |p - q| / 2 of the second class over a batch. `bce`, which made the vanilla rows, is no distance:
-    it feeds q as a logit into binary cross-entropy against p, so that it is never near 0.
+    The mean over examples is that of full batches. `batch-sum` is of |p - q| / 2 of the second class. `bce`, which made
+    the vanilla rows, is no distance: it feeds q as a logit into binary cross-entropy against p, so that it is never
+    near 0.
     """
     if p.shape[1] != 2:
         raise InputError(f"the published TVD is for two classes, got {p.shape[1]}; use tvd")
@@ -47,7 +48,7 @@ def tvd_legacy(p: Tensor, q: Tensor, form: Literal["batch-sum", "bce"], batch: i
         raise InputError(f"form must be batch-sum or bce, got {form!r}")
     a, b = p[:, 1], q[:, 1]
     each = (a - b).abs() / 2 if form == "batch-sum" else b.exp().log1p() - a * b
-    return torch.stack([part.sum() for part in each.split(batch)]) if len(each) else each
+    return each * batch
 
 
 def jsd(a: Tensor, b: Tensor, valid: Tensor) -> Tensor:

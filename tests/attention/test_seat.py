@@ -302,6 +302,14 @@ def promise(given: Any, trainer: Any) -> float:
     return promises(made, made.held, K, trainer.radius, trainer.recipe.seed)["alpha"]
 
 
+def test_what_is_promised_is_promised_at_its_own_radius() -> None:
+    near, far = (
+        SEAT(K, radius=radius, recipe=SHORT).fit(model(), task()).readings_["promises"] for radius in (0.01, 0.2)
+    )  # type: ignore[attr-defined]
+    assert (near["radius"], far["radius"]) == (0.01, 0.2)
+    assert far["alpha"] > near["alpha"]
+
+
 def test_dropout_is_what_makes_attention_itself_steadier() -> None:
     moved = {}
     for dropout in (0.0, 0.3):

@@ -144,6 +144,24 @@ def test_an_attack_on_the_answer_moves_attention_too():
     assert_close(w[~case.valid], torch.zeros(int((~case.valid).sum())))
 
 
+@pytest.mark.parametrize(("how", "past"), [("honest", 0.0), ("hiding", 1.0), ("last", 1.0)])
+def test_words_that_decide_without_their_weight_go_past_attention(how, past):
+    """Where states know the whole text, no weight matters; where they are the words', all goes through the weights."""
+    case = looking(how)
+    found = attention.bypass(case, own(case))
+    share = float(found.values.sum() / found.over.sum())
+    assert share == pytest.approx(past, abs=0.05)
+
+
+def test_more_words_replaced_move_attention_more():
+    case = looking("honest", sharp=3.0)
+    found = attention.jsd_words(case, own(case))
+    assert list(found.curve) == [1.0, 3.0, 5.0]
+    assert_close(found.curve[1.0], found.values)
+    assert float(found.curve[5.0].mean()) > float(found.curve[1.0].mean())
+    assert not attention.jsd_words(case, chance(case)).curve
+
+
 def test_permutation_is_the_median_over_the_draws():
     case = looking("honest", sharp=3.0)
     rng = seeds.generator(seeds.derive(case.seed, "permutations"))

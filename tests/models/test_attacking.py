@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from unmask.models import attacking
+from unmask.models import attending
 from unmask.models.attacking import STEPS, ascend, attacked
 from unmask.models.attending import attentive, noise
 from unmask.seeds import generator
@@ -112,7 +112,7 @@ class Sum(nn.Module):
 
 def test_words_are_moved_as_far_as_allowed_and_what_is_no_word_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Harm is the first column of the answer: a fifth of the radius for each word of a row of five."""
-    monkeypatch.setattr(attacking, "ROWS", 2)
+    monkeypatch.setattr(attending, "VALUES", 10)  # two rows of five words at once, here and where they are read
     x = torch.randint(5, (3, 5), generator=generator(0))
     valid = torch.arange(5) < torch.tensor([5, 2, 4])[:, None]
     model = attentive(Sum().train(), x)

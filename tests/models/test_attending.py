@@ -13,7 +13,19 @@ from torch import Tensor, nn
 from models.theirs import SHAPES, Theirs, theirs
 from nets.samples import SETS, TEXTS
 from unmask.errors import InputError
-from unmask.models.attending import RADIUS, Attentive, Shift, attentive, embedding_of, looked, reach
+from unmask.models.attending import (
+    RADIUS,
+    Attentive,
+    Shift,
+    attentive,
+    embedding_of,
+    looked,
+    padding,
+    reach,
+    shaken,
+    sloping,
+    together,
+)
 from unmask.nets import read
 from unmask.nets.attention import AttentionNet, attention_net
 from unmask.seeds import generator
@@ -380,3 +392,74 @@ def test_noise_is_small_beside_the_vectors(spread: float, far: float) -> None:
     table = nn.Embedding.from_pretrained(torch.tensor([[-1.0, 1.0]] * 500) * spread)
     assert reach(table) == pytest.approx(far, abs=1e-5)
     assert reach(nn.Identity()) == RADIUS
+
+
+def test_what_is_no_word_is_not_moved() -> None:
+    net, valid = theirs(next(iter(SHAPES))), IDS != 0
+    still = padding(IDS, valid)
+    assert still.tolist() == [0]
+    before = net.vectors(IDS).detach()
+    with Shift(net.vectors, torch.ones_like(before), still):
+        moved = net.vectors(IDS).detach() - before
+    torch.testing.assert_close(moved, valid[..., None].float().expand_as(moved))
+    with Shift(net.vectors, still=still) as shift:
+        (slope,) = torch.autograd.grad(net.vectors(IDS).sum(), shift.delta)
+    torch.testing.assert_close(slope, valid[..., None].float().expand_as(slope))
+
+
+def test_an_id_that_is_a_word_somewhere_is_moved() -> None:
+    assert padding(IDS, torch.ones_like(IDS, dtype=torch.bool)).tolist() == []
+    assert padding(torch.tensor([[1, 0], [0, 2]]), torch.tensor([[True, False], [True, True]])).tolist() == []
+
+
+class Unpacked(nn.Module):
+    """Reads its padding too, as many a model does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.read = nn.Embedding(12, 6), nn.GRU(6, 6, batch_first=True, bidirectional=True)
+        self.score, self.out = nn.Linear(12, 1), nn.Linear(12, 2)
+
+    def attend(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        states = self.read(self.table(x))[0]
+        return self.score(states)[..., 0].masked_fill(x == 0, -1e9).softmax(1), states
+
+    def answer(self, states: Tensor, weights: Tensor) -> Tensor:
+        found: Tensor = self.out((states * weights[..., None]).sum(1))
+        return found
+
+    def forward(self, x: Tensor) -> Tensor:
+        weights, states = self.attend(x)
+        return self.answer(states, weights)
+
+
+def test_noise_leaves_padding_alone() -> None:
+    """Rows of padding but for one word: with that word's vector moved by nothing, attention and answer stay."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = attentive(Unpacked(), IDS)
+    x = torch.tensor([[3, 0, 0, 0, 0, 0]])
+    before = looked(model, x)
+    with Shift(model.module.table, torch.ones(1, 6, 6), padding(x, x != 0)):  # type: ignore[arg-type]
+        raw = looked(model, x)[0]
+    with Shift(model.module.table, torch.tensor([1.0] + [0.0] * 5)[None, :, None].expand(1, 6, 6)):  # type: ignore[arg-type]
+        only = looked(model, x)[0]
+    torch.testing.assert_close(raw, only)
+    assert not torch.allclose(raw, before[0])
+    loud, quiet = shaken(model, x, 0, 0.5)[0], shaken(model, x, 0, 0.5, x != 0)[0]
+    assert not torch.allclose(loud, quiet)
+
+
+def test_gradients_are_taken_in_evaluation_mode_and_modes_come_back() -> None:
+    net = theirs(next(iter(SHAPES))).train()
+    with sloping(net):
+        assert not net.training
+        assert not torch.backends.cudnn.enabled
+    assert net.training
+    assert torch.backends.cudnn.enabled
+
+
+def test_long_rows_are_read_a_few_at_a_time() -> None:
+    assert together(torch.zeros(9, 5), 4) == 4
+    assert together(torch.zeros(9, 100_000), 512) == 2
+    assert together(torch.zeros(9, 10**6), 512) == 1

@@ -21,6 +21,7 @@ from unmask.attention.attacks import misled
 from unmask.attention.lessons import Batch, Lesson
 from unmask.attention.seat import topk_loss
 from unmask.errors import InputError
+from unmask.models.attending import RADIUS
 from unmask.task import clone
 from unmask.training import Recipe, soft_cross_entropy
 from unmask.types import Dataset
@@ -53,6 +54,11 @@ class CodedSEAT:
     @property
     def method(self) -> str:
         return f"seat-{self.form}"
+
+    @property
+    def withstood(self) -> float:
+        """As SEAT's; the released code attacks word vectors instead, and is read at the usual radius."""
+        return self.radius if self.form == "development" else RADIUS
 
     def fit(self, model: Any, data: Dataset) -> CodedSEAT:
         found: CodedSEAT = retraining.fit(self, model, data)

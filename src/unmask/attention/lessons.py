@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from unmask.errors import InputError
 from unmask.models import Wrapped
-from unmask.models.attending import Attentive, attentive, embedding_of, looked, reach
+from unmask.models.attending import Attentive, attentive, embedding_of, looked, padding, reach
 from unmask.task import Task, begin
 from unmask.types import Dataset, Inputs, Split
 
@@ -66,6 +66,11 @@ class Lesson:
     def embedding(self) -> nn.Module:
         """The part of the student that turns words into vectors."""
         return embedding_of(self.student.module, x=self.train.x)
+
+    @cached_property
+    def still(self) -> Tensor:
+        """The ids of what is no word: their vectors are not moved."""
+        return padding(self.train.x, self.train.valid)
 
     @cached_property
     def reach(self) -> float:

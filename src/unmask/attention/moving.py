@@ -29,7 +29,7 @@ def slope(lesson: Lesson, batch: Batch, target: Tensor) -> Tensor:
 
 def uphill(lesson: Lesson, loss: Callable[[], Tensor], start: Callable[[Tensor], Tensor] = torch.zeros_like) -> Tensor:
     """The gradient of a loss of the student at its word vectors, moved by `start(vectors)`."""
-    with Shift(lesson.embedding, start), Shift(lesson.embedding) as shift:
+    with Shift(lesson.embedding, start, lesson.still), Shift(lesson.embedding, still=lesson.still) as shift:
         total = loss().sum()
     return torch.autograd.grad(total, shift.delta)[0]
 

@@ -1,7 +1,7 @@
 """Training an attention model on from where it stands, under its trainer's loss.
 
 The epoch is the one nearest to the old model and steadiest on validation rows, more than a point of F1 counting
-heavily against it, where the trainer has no aim of its own. What is told of it in the end is read on test rows.
+heavily against it, where the trainer has no aim of its own. What is told of steadiness in the end is read on test rows.
 """
 
 from __future__ import annotations
@@ -89,13 +89,15 @@ def build(trainer: Any, task: Task) -> None:
 
 
 def _reached(trainer: Any, learned: Lesson, unseen: Part, k: int) -> Any:
-    """Read off, on rows that chose nothing, and say what the training came to."""
+    """Read off and say what the training came to: on test rows, or, where the trainer has an aim of its own, what it
+    reached of that on the validation rows that chose the epoch."""
     if hasattr(trainer, "worth"):
         trainer.readings_["reached"] = trainer.worth(learned)[1]
         progress.say(f"{trainer.method}: {_listed(trainer.readings_['reached'])}")
         return trainer
     old, new = trainer.readings_["before"], trainer.readings_["after"]
-    kept = promises(learned, unseen, k, RADIUS, trainer.recipe.seed)
+    radius = getattr(trainer, "withstood", RADIUS)
+    kept = {**promises(learned, unseen, k, radius, trainer.recipe.seed), "radius": radius}
     trainer.readings_["promises"] = kept
     progress.say(f"{trainer.method}: {_told(old, new, kept, k)}")
     return trainer
@@ -120,5 +122,5 @@ def _told(before: dict[str, float], after: dict[str, float], kept: dict[str, flo
         f"under noise on word vectors attention moves by JSD {after['jsd']:.4f} ({before['jsd']:.4f} before), answers "
         f"by {after['tvd']:.3f} ({before['tvd']:.3f}); F1 {after['f1']:.3f} ({before['f1']:.3f}). For 95% of rows the "
         f"answer is within {kept['gamma']:.2f} of the old one, {kept['beta']:.0%} of the top {k} words are the same, "
-        f"and small changes of attention move the answer by at most {kept['alpha']:.2f}"
+        f"and changes of attention by {kept['radius']:.2g} move the answer by at most {kept['alpha']:.2f}"
     )

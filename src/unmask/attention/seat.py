@@ -62,6 +62,11 @@ class SEAT:
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout must be from 0 to below 1, got {self.dropout}")
 
+    @property
+    def withstood(self) -> float:
+        """The radius of changes of attention under which the answer is promised to stand."""
+        return self.radius
+
     def fit(self, model: Any, data: Dataset) -> SEAT:
         found: SEAT = retraining.fit(self, model, data)
         return found

@@ -21,7 +21,7 @@ SHARE = 0.95  # of the rows for which a promise holds
 def steadiness(model: Attentive, part: Part, k: int, seed: int, radius: float | None = None) -> dict[str, float]:
     """F1 (macro), overlap with the old attention, entropy; JSD of attention and TVD of answers under noise."""
     raw, w = looked(model, part.x)
-    other, moved = shaken(model, part.x, seed, radius)
+    other, moved = shaken(model, part.x, seed, radius, part.valid)
     found = {
         "f1": torch.tensor(f1_score(part.y.numpy(), raw.argmax(1).numpy(), average="macro", zero_division=0)),
         "overlap": distances.overlap(part.w, w, k, part.valid),

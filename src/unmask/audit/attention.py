@@ -8,6 +8,7 @@ weights given to other words of the row at random, or equal weights where that s
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -29,6 +30,7 @@ from unmask.audit.looking import (
     see,
     shaken,
     slopes,
+    unweighted,
 )
 from unmask.errors import InputError, UnmaskError
 from unmask.masking import subsets
@@ -36,6 +38,7 @@ from unmask.models.attending import looked
 
 __all__ = [
     "adversarial",
+    "bypass",
     "conicity",
     "constant_tokens",
     "entropy",
@@ -53,6 +56,7 @@ __all__ = [
 ]
 
 PERMUTATIONS = 100  # as published
+SWAPPED = (1, 3, 5)  # words of a row that are replaced
 UNSEEN = 0.1  # of the attention that other words get in the same place: a word with less is kept out of sight
 DECISIVE = 0.05  # mean change of the answer by a row's most decisive word below which no single word decides
 
@@ -86,24 +90,29 @@ def tvd_attacked(case: Case, subject: Subject) -> Values:
 
 
 def jsd_words(case: Case, subject: Subject) -> Values:
-    """JSD of attention on the row and with one word, drawn at random, replaced by its nearest neighbour.
+    """JSD of attention on the row and on the row with one word replaced by its nearest neighbour.
 
-    Lower is better; a neighbour may have the opposite meaning. Hu et al. 2023.
+    The curve has it for 1, 3 and 5 words. Lower is better; a neighbour may have the opposite meaning. Hu et al. 2023.
     """
-
-    def own(s: Seen) -> Tensor:
-        return distances.jsd(s.w, looked(s.model, replaced(case, s))[1], s.valid)
-
-    return _about(case, subject, own, _elsewhere(case))
+    return _reworded(case, subject, synonyms=False)
 
 
 def jsd_synonyms(case: Case, subject: Subject) -> Values:
     """As `jsd_words`, but a word is replaced only by one of its part of speech and not of opposite polarity."""
+    return _reworded(case, subject, synonyms=True)
+
+
+def _reworded(case: Case, subject: Subject, synonyms: bool) -> Values:
+    curve: dict[float, Tensor] = {}
 
     def own(s: Seen) -> Tensor:
-        return distances.jsd(s.w, looked(s.model, replaced(case, s, synonyms=True))[1], s.valid)
+        for n in SWAPPED:
+            moved = looked(s.model, replaced(case, s, n, synonyms))[1]
+            curve[float(n)] = distances.jsd(s.w, moved, s.valid).float()
+        return curve[1.0]
 
-    return _about(case, subject, own, _elsewhere(case))
+    found = _about(case, subject, own, _elsewhere(case))
+    return replace(found, curve=curve)
 
 
 def entropy(case: Case, subject: Subject) -> Values:
@@ -186,6 +195,27 @@ def flow(case: Case, subject: Subject) -> Values:
     if float(decided[: asked(case)].mean()) < DECISIVE:
         return missing(case, "no single word decides much: there is nothing for attention to hide")
     return Values(found.values, decided, _asked(case))
+
+
+def bypass(case: Case, subject: Subject) -> Values:
+    """How much of what the most decisive words do reaches the answer past their own weights. After Pruthi et al. 2020.
+
+    Reported is the mean of TVD(x, x without the word) - TVD(x, x with the word's weight given to others), at least 0,
+    over the mean of the first: 1 where a word decides and its weight does not. States of neighbours may tell of a word
+    too, so this alone accuses nobody; beside it, the same for a word drawn at random. Lower is better.
+    """
+
+    def past(s: Seen, place: Tensor) -> Tensor:
+        without = left_out(case).nan_to_num().gather(1, place[:, None])[:, 0]
+        return (without - unweighted(s, place)).clamp(min=0)
+
+    def null(s: Seen) -> Tensor:
+        return past(s, subsets.uniform(s.valid, 1, _rng(case, "any word")).long().argmax(1))
+
+    found = _about(case, subject, lambda s: past(s, left_out(case).nan_to_num().argmax(1)), null)
+    if bool(found.values.isnan().all()):
+        return found
+    return Values(found.values, left_out(case).nan_to_num().amax(1), _asked(case))
 
 
 def kendall(a: Tensor, b: Tensor, valid: Tensor, batch: int = 64) -> Tensor:

@@ -69,7 +69,8 @@ def heats(case: Case) -> list[Heat]:
     index = torch.tensor(_common(case))
     x = s.x[index.to(s.x.device)]
     try:
-        moved = [shaken(s.model, x, seeds.derive(case.seed, "heat", draw), noise_of(s))[1] for draw in range(DRAWS)]
+        drawn_from = (seeds.derive(case.seed, "heat", draw) for draw in range(DRAWS))
+        moved = [shaken(s.model, x, seed, noise_of(s), s.valid[index])[1] for seed in drawn_from]
     except UnmaskError:
         return []
     drawn = torch.stack([s.w[index], *moved], 1)  # (rows, lines, d)

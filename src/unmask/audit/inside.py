@@ -80,7 +80,8 @@ INSIDE: dict[str, Check] = {
         "attention:jsd_words",
         "stability",
         "lower",
-        "How far attention moves when one word is replaced by its nearest neighbour among the model's word vectors.",
+        "How far attention moves when one word is replaced by its nearest neighbour among the model's word vectors; "
+        "the curve: 1, 3 and 5 words.",
         "Hu et al. 2023",
         attention=True,
     ),
@@ -157,5 +158,15 @@ INSIDE: dict[str, Check] = {
         "other words get in their place.",
         "after Pruthi et al. 2020",
         attention=True,
+    ),
+    "attention-bypass": Check(
+        "attention:bypass",
+        "attention",
+        "lower",
+        "How much of what the most decisive words do reaches the answer past their own weights: whatever attention "
+        "gives them, states of other words tell of them.",
+        "after Pruthi et al. 2020",
+        attention=True,
+        costly=True,
     ),
 }

@@ -18,7 +18,7 @@ from unmask.data.vectors import nearest
 from unmask.errors import InputError, UnmaskError
 from unmask.masking import subsets
 from unmask.models import Wrapped, attacking, attending, shown
-from unmask.models.attending import Attentive, Shift, attentive, embedding_of, looked
+from unmask.models.attending import Attentive, Shift, attentive, embedding_of, looked, sloping
 from unmask.training import soft_cross_entropy
 from unmask.types import rows_of
 
@@ -39,6 +39,7 @@ __all__ = [
     "shaken",
     "slopes",
     "swapped",
+    "unweighted",
     "vocabulary",
 ]
 
@@ -116,7 +117,7 @@ def shaken(case: Case, s: Seen) -> tuple[Tensor, Tensor]:
     """Answers and attention under uniform noise on word vectors, one draw."""
 
     def make() -> tuple[Tensor, Tensor]:
-        raw, w = attending.shaken(s.model, s.x, case.seed, noise_of(s))
+        raw, w = attending.shaken(s.model, s.x, case.seed, noise_of(s), s.valid)
         return s.probabilities(raw), w
 
     return case.once("attention under noise", make)
@@ -138,14 +139,14 @@ def attacked(case: Case, s: Seen) -> tuple[Tensor, Tensor]:
     return case.once("attention under attack", make)
 
 
-def replaced(case: Case, s: Seen, synonyms: bool = False) -> Tensor:
-    """The rows as the model reads them, one word of each replaced by its nearest neighbour in the model's own table.
+def replaced(case: Case, s: Seen, n: int = 1, synonyms: bool = False) -> Tensor:
+    """The rows as the model reads them, `n` words of each replaced by their nearest neighbours in its own table.
 
     Nearest among the words of the judges' rows, so that no special token comes in. With `synonyms`, only words of the
     same part of speech and not of the opposite polarity replace each other; a word without any stays.
     """
     vectors, ids, spelling = vocabulary(case, s.wrapped, s.x)
-    return swapped(vectors, s.x, s.valid, ids, case.seed, spelling=spelling if synonyms else None)
+    return swapped(vectors, s.x, s.valid, ids, case.seed, n, spelling if synonyms else None)
 
 
 def vocabulary(case: Case, model: Wrapped, x: Tensor) -> tuple[Tensor, Tensor, dict[int, str]]:
@@ -222,6 +223,18 @@ def left_out(case: Case) -> Tensor:
     return case.once("units left out", make)
 
 
+def unweighted(s: Seen, place: Tensor) -> Tensor:
+    """(n,) total variation of the answer when the weight of the word at `place` (n,) is given to the others."""
+    found = []
+    with torch.no_grad():
+        for x, w, p, at in zip(*(t.split(512) for t in (s.x, s.w, s.p, place)), strict=True):
+            others = w.scatter(1, at[:, None], 0.0)
+            others = others / others.sum(1, keepdim=True).clamp(min=TINY)
+            said = s.probabilities(s.model.answer(s.model.attend(x)[1], others.to(x.device))).cpu()
+            found.append(distances.tvd(p, said))
+    return torch.cat(found)
+
+
 def in_place(case: Case, s: Seen, place: Tensor, rng: torch.Generator) -> Tensor:
     """(n,) attention that other words get at one `place` (n,) of each row: the median over words of training rows."""
     if not case.data.layout.is_text:
@@ -251,10 +264,11 @@ def _slope(s: Seen, x: Tensor, target: Tensor) -> Tensor:
         caught.append((vectors.detach(), torch.zeros_like(vectors).requires_grad_()))
         return caught[-1][1]
 
-    with Shift(embedding_of(s.model.module, x=s.x), still):
-        w, states = s.model.attend(x)
-        said = s.probabilities(s.model.answer(states, w.detach()))
-    picked = said.gather(1, target[:, None].to(said.device)).sum()
-    found = torch.autograd.grad(picked, [zero for _, zero in caught], allow_unused=True)
+    with sloping(s.model.module):
+        with Shift(embedding_of(s.model.module, x=s.x), still):
+            w, states = s.model.attend(x)
+            said = s.probabilities(s.model.answer(states, w.detach()))
+        picked = said.gather(1, target[:, None].to(said.device)).sum()
+        found = torch.autograd.grad(picked, [zero for _, zero in caught], allow_unused=True)
     parts = [(g * v).flatten(2).sum(-1) for g, (v, _) in zip(found, caught, strict=True) if g is not None]
     return torch.stack(parts).sum(0).abs().cpu()

@@ -16,7 +16,7 @@ from unmask.audit.looking import ALIKE, swapped, vocabulary
 from unmask.errors import UnmaskError
 from unmask.masking import subsets
 from unmask.models import Wrapped
-from unmask.models.attending import Shift, embedding_of
+from unmask.models.attending import Shift, embedding_of, sloping
 from unmask.training import soft_cross_entropy
 from unmask.types import Inputs, rows_of
 
@@ -53,17 +53,18 @@ def sensitivity(case: Case, subject: Subject) -> Values:
     if ids.shape != valid.shape or model.pieces is not None:
         return missing(case, "the model does not read one vector for each word")
 
-    module = model.module.eval()
+    module = model.module
 
     def answer(delta: Tensor) -> Tensor:
         with Shift(embedding, delta):
             return module(ids)  # type: ignore[no-any-return]
 
-    with torch.no_grad(), Shift(embedding) as shift:
-        module(ids)
-    shape, scores = shift.delta.shape, subject.explanation.scores[index]
-    cap = case.once("sensitivity of all words", lambda: _cap(answer, shape, valid, target))
-    found = [least(answer, shape, subsets.top_share(scores, share, valid), target, FAR * cap) for share in SHARES]
+    with sloping(module):
+        with torch.no_grad(), Shift(embedding) as shift:
+            module(ids)
+        shape, scores = shift.delta.shape, subject.explanation.scores[index]
+        cap = case.once("sensitivity of all words", lambda: _cap(answer, shape, valid, target))
+        found = [least(answer, shape, subsets.top_share(scores, share, valid), target, FAR * cap) for share in SHARES]
     values = torch.full((len(case.valid),), torch.nan)
     values[index] = torch.stack(found).mean(0)
     stuck = int(cap.isnan().sum())

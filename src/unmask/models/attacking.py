@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from unmask import seeds
-from unmask.models.attending import Attentive, Shift, embedding_of, evaluating, looked, noise
+from unmask.models.attending import Attentive, Shift, embedding_of, looked, noise, sloping, together
 
 __all__ = ["STEPS", "ascend", "attacked"]
 
@@ -42,10 +42,10 @@ def attacked(
     one value for each row.
     """
     rng, embedding = seeds.generator(seeds.derive(seed, "attack")), embedding_of(model.module, x=rows[0])
-    found = []
-    for x, valid in zip(*(t.split(ROWS if rows[0].ndim == 2 else ROWS_OF_PIECES) for t in rows), strict=True):
+    found, size = [], together(rows[0], ROWS if rows[0].ndim == 2 else ROWS_OF_PIECES)
+    for x, valid in zip(*(t.split(size) for t in rows), strict=True):
         x = x.to(model.device)
-        with evaluating(model.module):
+        with sloping(model.module):
             with torch.no_grad(), Shift(embedding) as shift:
                 said = model.module(x)
             there = valid.view(*valid.shape, *[1] * (shift.delta.ndim - 2)).expand_as(shift.delta).to(x.device)

@@ -27,8 +27,11 @@ __all__ = [
     "evaluating",
     "looked",
     "noise",
+    "padding",
     "reach",
     "shaken",
+    "sloping",
+    "together",
 ]
 
 RADIUS = 0.05  # of the noise on word vectors under which attention should stand still, at most
@@ -125,6 +128,13 @@ def evaluating(module: nn.Module) -> Iterator[None]:
             part.training = was
 
 
+@contextmanager
+def sloping(module: nn.Module) -> Iterator[None]:
+    """The same for gradients: cuDNN takes none through a recurrent network that is not training."""
+    with evaluating(module), torch.backends.cudnn.flags(enabled=False):
+        yield
+
+
 def _check(found: Attentive, x: Any) -> None:
     """Put the module's own weights back: it must say the same."""
     with evaluating(found.module), torch.no_grad():
@@ -163,11 +173,23 @@ def _flat(weights: Tensor) -> Tensor:
 
 def looked(model: Attentive, x: Tensor, batch: int = 512) -> tuple[Tensor, Tensor]:
     """Raw outputs (n, classes) and attention (n, d) of all rows, in evaluation mode, without gradients."""
-    batch = max(1, min(batch, VALUES // max(1, x[:1].numel())))
     with evaluating(model.module), torch.no_grad():
-        parts = [model.look(rows.to(model.device)) for rows in x.split(batch)]
+        parts = [model.look(rows.to(model.device)) for rows in x.split(together(x, batch))]
     raw, weights = zip(*parts, strict=True)
     return torch.cat(raw).cpu(), torch.cat(weights).cpu()
+
+
+def together(x: Tensor, most: int) -> int:
+    """How many rows are read at once: `most`, or fewer where they are long."""
+    return max(1, min(most, VALUES // max(1, x[:1].numel())))
+
+
+def padding(x: Tensor, valid: Tensor) -> Tensor:
+    """The ids that stand only where there is no word."""
+    words: Tensor
+    others: Tensor
+    words, others = x[valid].unique(), x[~valid].unique()
+    return others[~torch.isin(others, words)]
 
 
 def embedding_of(module: nn.Module, name: str | None = None, x: Tensor | None = None) -> nn.Module:
@@ -215,11 +237,16 @@ def _no_part(module: nn.Module, what: str) -> InputError:
 class Shift:
     """Inside `with Shift(embedding, by)`, what the embedding gives out is moved: by a tensor, or by `by(vectors)`.
 
-    Without `by` it is moved by `delta`, zeros that gradients can be taken of.
+    Without `by` it is moved by `delta`, zeros that gradients can be taken of. The vectors of the ids `still` stay.
     """
 
-    def __init__(self, embedding: nn.Module, by: Tensor | Callable[[Tensor], Tensor] | None = None) -> None:
-        self.embedding, self.by, self.delta = embedding, by, torch.empty(0)
+    def __init__(
+        self,
+        embedding: nn.Module,
+        by: Tensor | Callable[[Tensor], Tensor] | None = None,
+        still: Tensor | None = None,
+    ) -> None:
+        self.embedding, self.by, self.still, self.delta = embedding, by, still, torch.empty(0)
 
     def __enter__(self) -> Shift:
         self._handle = self.embedding.register_forward_hook(self._moved)
@@ -228,11 +255,15 @@ class Shift:
     def __exit__(self, *why: object) -> None:
         self._handle.remove()
 
-    def _moved(self, _module: nn.Module, _inputs: Any, vectors: Tensor) -> Tensor:
+    def _moved(self, _module: nn.Module, inputs: Any, vectors: Tensor) -> Tensor:
         if self.by is None:
             self.delta = torch.zeros_like(vectors).requires_grad_()
-            return vectors + self.delta
-        return vectors + (self.by(vectors) if callable(self.by) else self.by)
+            change = self.delta
+        else:
+            change = self.by(vectors) if callable(self.by) else self.by
+        if self.still is not None and inputs and inputs[0].shape == vectors.shape[:-1]:
+            change = change * ~torch.isin(inputs[0], self.still.to(inputs[0]))[..., None]
+        return vectors + change
 
 
 def noise(shape: torch.Size, radius: float, rng: torch.Generator) -> Tensor:
@@ -246,9 +277,15 @@ def reach(embedding: nn.Module) -> float:
     return min(RADIUS, SMALL * float(table.detach().std())) if isinstance(table, Tensor) else RADIUS
 
 
-def shaken(model: Attentive, x: Tensor, seed: int, radius: float | None = None) -> tuple[Tensor, Tensor]:
-    """Raw answers and weights under uniform noise on word vectors: one draw, alike for every model with this seed."""
+def shaken(
+    model: Attentive, x: Tensor, seed: int, radius: float | None = None, valid: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Raw answers and weights under uniform noise on word vectors: one draw, alike for every model with this seed.
+
+    Where `valid` (n, d) is given, the vectors of what is no word stay.
+    """
     rng, embedding = seeds.generator(seeds.derive(seed, "noise on vectors")), embedding_of(model.module, x=x)
     far = reach(embedding) if radius is None else radius
-    with Shift(embedding, lambda vectors: noise(vectors.shape, far, rng).to(vectors)):
+    still = None if valid is None else padding(x, valid)
+    with Shift(embedding, lambda vectors: noise(vectors.shape, far, rng).to(vectors), still):
         return looked(model, x)

@@ -128,7 +128,7 @@ def _shares(look: _Look, old: _Look) -> dict[str, Tensor]:
 
 def _shaken(look: _Look, old: _Look) -> dict[str, Tensor]:
     """Under uniform noise on word vectors, the same for every row of a table."""
-    (p, w), (raw, v) = look.seen, shaken(look.attention, look.x, look.seed, _far(old))
+    (p, w), (raw, v) = look.seen, shaken(look.attention, look.x, look.seed, _far(old), look.valid)
     q = raw.softmax(1)
     found = {"jsd": distances.jsd(w, v, look.valid), "tvd": distances.tvd(p, q)}
     if p.shape[1] == 2:
