@@ -43,13 +43,17 @@ def test_the_predictors_learn_from_both_answers_and_their_agreement() -> None:
     own, batch = at(lam=0.5)
     state = batch.rng.get_state()
     got = own._predicting(batch)
+    unmoved = torch.autograd.grad(got, list(own.net_.chooser.parameters()), allow_unused=True, retain_graph=True)
+    assert all(g is None for g in unmoved)
     batch.rng.set_state(state)
     with torch.no_grad():
-        hard, soft = own._both(batch, own.net_.chooser(batch.x))
-        want = soft_cross_entropy(hard, batch.y) + soft_cross_entropy(soft, batch.y)
-        want = want + 0.5 * distances.js_logits(hard, soft)
-    assert_close(got.detach(), want.mean())
-    assert all(g is None for g in slopes(got, own.net_.chooser))
+        scores = own.net_.chooser(batch.x)
+    hard, soft = own._both(batch, scores)
+    want = soft_cross_entropy(hard, batch.y) + soft_cross_entropy(soft, batch.y)
+    want = (want + 0.5 * distances.js_logits(hard, soft)).mean()
+    assert_close(got, want)
+    for a, b in zip(slopes(got, own.net_.teller), slopes(want, own.net_.teller), strict=True):
+        assert_close(a, b)  # agreement moves both predictors
 
 
 def test_the_released_form_keeps_agreement_from_the_generator() -> None:

@@ -16,6 +16,7 @@ from unmask.audit.subjects import Settings, assemble
 from unmask.data import load as load_data
 from unmask.errors import InputError, NotFittedError
 from unmask.loading import load
+from unmask.nets.bodies import Nets
 from unmask.rationales import MODELS
 from unmask.training import Recipe
 from unmask.types import rows_of
@@ -49,6 +50,14 @@ def test_it_keeps_to_its_budget(name: str, kind: str, k: int | float) -> None:
     length = data.test.valid.sum(1)
     wanted = (length * k).round().clamp(min=1) if isinstance(k, float) else torch.full_like(length, k).minimum(length)
     assert torch.equal(own.explain(data.test.x).kept.sum(1), wanted.long())
+
+
+@EVERY
+@MODEL
+def test_the_predictor_alone_tells_what_the_model_answers(name: str, kind: str) -> None:
+    """What is certified below is the answer that users get."""
+    own, x = fitted(name, kind), rows(kind).test.x
+    torch.testing.assert_close(own.told(x, own.explain(x).kept), own.predict(x), atol=1e-6, rtol=1e-5)
 
 
 @EVERY
@@ -180,3 +189,17 @@ def test_checks_that_fit_again_say_why_they_cannot(name: str, monkeypatch: pytes
         found = function_of(check)(case, case.subjects[0])
         assert bool(found.values.isnan().all())
         assert found.note
+
+
+@MODEL
+def test_it_finds_the_columns_that_tell(name: str) -> None:
+    """Column 2 is high in one class, column 3 in the other."""
+    data, own = rows("table"), unfitted(name, 2)
+    own.nets, own.recipe = Nets(hidden=16), Recipe(epochs=60, batch=40, rate=5e-3, seed=1)
+    if name == "hardkuma":
+        own.first = 0.1  # with its usual one, gates close after thousands of steps
+    own.fit(data)
+    kept, right = own.explain(data.test.x).kept, own.predict(data.test.x).argmax(1) == data.test.y
+    assert float(kept[:, 2:4].any(1).float().mean()) > 0.9
+    assert float(right.float().mean()) > 0.9
+    assert float(kept.sum(1).float().mean()) <= 3

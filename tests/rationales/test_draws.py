@@ -7,7 +7,7 @@ from itertools import permutations, product
 import pytest
 import torch
 
-from unmask.rationales.choosing import number
+from unmask.rationales.choosing import best, number
 from unmask.rationales.draws import draw, draw_runs, explored, gates, transitions
 from unmask.seeds import generator
 
@@ -36,7 +36,7 @@ def test_draws_have_the_probability_they_say() -> None:
         assert share == pytest.approx(law[pair] + law[pair[::-1]], abs=0.01)
 
 
-def test_runs_are_drawn_by_the_mean_of_their_scores_and_keep_to_the_budget() -> None:
+def test_runs_are_drawn_by_the_mean_of_their_chances_and_keep_to_the_budget() -> None:
     valid = torch.arange(24) < torch.tensor([24, 17, 3, 1])[:, None]
     scores = torch.randn(4, 24, generator=generator(5), requires_grad=True)
     for seed, k in product(range(20), (1, 4, 0.25)):
@@ -52,7 +52,26 @@ def test_runs_are_drawn_by_the_mean_of_their_scores_and_keep_to_the_budget() -> 
     heavy[0, 9:12] = 50.0
     sure = draw_runs(heavy, torch.ones(1, 24, dtype=torch.bool), 3, 3, 0.0, generator(1))
     assert float(sure.kept[0, 9:12].sum()) >= 1
-    assert float(sure.log_prob) == pytest.approx(0.0, abs=1e-3)
+    chance = float((heavy.softmax(1) * sure.kept).sum())  # a third of it for each heavy unit in the run
+    assert float(sure.log_prob.exp()) == pytest.approx(chance, abs=1e-3)
+
+
+def test_the_likeliest_run_is_the_one_that_is_kept_in_the_end() -> None:
+    """One high score among nine outweighs nine that are a little high, in the draw as in what `best` smooths."""
+    scores = torch.zeros(1, 27)
+    scores[0, 4], scores[0, 9:18] = 3.0, 0.5
+    valid = torch.ones(1, 27, dtype=torch.bool)
+    assert best(scores, valid, 1, smooth=9)[0, :9].any()
+    p = scores.softmax(1).view(3, 9).mean(1)
+    many = draw_runs(scores.expand(20_000, -1), valid.expand(20_000, -1), 9, 9, 0.0, _unshifted())
+    found = (many.kept.view(-1, 3, 9).sum(2) > 0).float().mean(0)
+    torch.testing.assert_close(found, p / p.sum(), atol=0.02, rtol=0)
+
+
+def _unshifted() -> torch.Generator:
+    """A generator under which runs of nine begin at the first unit."""
+    seed = next(seed for seed in range(1000) if int(torch.randint(9, (1,), generator=generator(seed))) == 0)
+    return generator(seed)
 
 
 def test_runs_of_one_are_single_units() -> None:

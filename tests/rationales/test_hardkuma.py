@@ -7,9 +7,11 @@ import math
 import pytest
 import torch
 
+from rationales.lessons import ready
 from rationales.samples import fitted, rows
+from unmask.errors import InputError
 from unmask.nets.bodies import Nets
-from unmask.rationales.hardkuma import HardKuma, _law, _settled
+from unmask.rationales.hardkuma import HardKuma, _law
 from unmask.seeds import generator
 from unmask.training import Recipe
 
@@ -37,9 +39,45 @@ def test_multipliers_grow_while_the_constraint_is_broken() -> None:
 def test_scores_are_the_chances_of_being_open() -> None:
     raw = torch.randn(3, 4, 2, generator=generator(1))
     valid = torch.tensor([[1, 1, 1, 0]] * 3, dtype=torch.bool)
-    scores, kept = _settled(raw, valid)
+    scores, kept = HardKuma()._settled(raw, valid)
     assert torch.equal(scores, 1 - _law(raw).closed)
     assert not kept[:, 3].any()
+    assert set(kept.flatten().tolist()) <= {0.0, 1.0}
+    as_published = HardKuma(between="mean")._settled(raw, valid)[1]
+    assert torch.equal(as_published, _law(raw).settled() * valid)
+    assert torch.equal(as_published > 0, kept > 0)
+    assert bool(((as_published > 0) & (as_published < 1)).any())
+
+
+def test_changes_are_expected_in_closed_form() -> None:
+    """P(one open, the other closed) of neighbours that are drawn apart, against drawn gates."""
+    raw = torch.randn(1, 6, 2, generator=generator(3))
+    open_ = 1 - _law(raw).closed
+    a, b = open_[:, 1:], open_[:, :-1]
+    want = float((a * (1 - b) + b * (1 - a)).sum())
+    drawn = _law(raw.expand(40_000, -1, -1)).sample(generator(4)) > 0
+    assert float((drawn[:, 1:] != drawn[:, :-1]).float().sum(1).mean()) == pytest.approx(want, abs=0.02)
+
+
+def test_too_many_changes_cost() -> None:
+    """With gates half open everywhere, only what goes beyond the free changes is paid for."""
+    costs = []
+    for changes in (1.0, 0.05):
+        own, batch = ready("hardkuma", "words", changes=changes)
+        own._hold = {"open": [0.0, 0.0], "changes": [1.0, 0.0]}
+        own._loss(batch)
+        costs.append(own._hold["changes"][0])
+    assert costs[0] < 1 < costs[1]
+
+
+def test_settings_are_checked() -> None:
+    for wrong, told in (
+        ({"changes": 0.0}, "changes must be"),
+        ({"between": "half"}, "between must be open or mean"),
+        ({"nets": Nets(spans=2)}, "not held to a number of spans"),
+    ):
+        with pytest.raises(InputError, match=told):
+            HardKuma(**wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

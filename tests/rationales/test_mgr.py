@@ -10,7 +10,7 @@ from rationales.samples import rows
 from unmask.errors import InputError
 from unmask.rationales import learning
 from unmask.rationales.mgr import MGR
-from unmask.training import Recipe
+from unmask.training import Recipe, soft_cross_entropy
 
 pytestmark = pytest.mark.slow
 
@@ -39,12 +39,15 @@ def test_generators_start_differently_and_learn_alone() -> None:
 
 def test_the_predictor_reads_them_all() -> None:
     own, batch = ready("mgr", generators=2)
-    own._others = [own.net_.chooser]  # the same twice
+    task = learning.begin(own, rows("sentences")).task
+    own._others = [own._made(task, 1).chooser]
     state = batch.rng.get_state()
-    twice = own._predicting(batch)
-    own._others = []
+    both = own._predicting(batch)
     batch.rng.set_state(state)
-    once = own._predicting(batch)
-    assert float(twice.detach()) > float(once.detach()) > 0
+    want = 0.0
+    for chooser in (own.net_.chooser, *own._others):
+        kept = own._drawn(chooser, batch).kept.detach()
+        want += float(soft_cross_entropy(own.net_.teller(batch.x, kept), batch.y).mean().detach())
+    assert float(both.detach()) == pytest.approx(want, abs=1e-6)
     with pytest.raises(InputError, match="at least 1"):
         MGR(generators=0)

@@ -2,7 +2,9 @@
 
 A body has `width`; `states(x) -> (n, d, width)`, one state for each unit, to choose by; and `read(x, kept) ->
 (n, width)`, one vector of what is kept. What is not kept is dropped: the vector is that of a row without it. Only where
-`kept` has slopes, which dropped words could not have, words are zero vectors instead, as published.
+`kept` has slopes, which dropped words could not have, words are zero vectors instead, as published. `weighted(x,
+weights)` is the vector of a row whose units count by weights that sum to 1: with all of it on one sentence, column or
+patch, it is that of this unit alone.
 """
 
 from __future__ import annotations
@@ -79,6 +81,10 @@ def _highest(states: Tensor, valid: Tensor) -> Tensor:
     return top * valid.any(1, keepdim=True)
 
 
+def _by_states(body: SentenceBody | WordBody | PretrainedBody, x: Tensor, weights: Tensor) -> Tensor:
+    return (body.states(x) * weights[..., None]).sum(1)
+
+
 class SentenceBody(nn.Module):
     """Each sentence on its own through a bidirectional GRU, the maximum over its words; kept ones are averaged."""
 
@@ -94,6 +100,8 @@ class SentenceBody(nn.Module):
         valid = ids != END
         found = _highest(self.encode(self.embedding(ids), valid), valid)
         return found.new_zeros(*which.shape, self.width).masked_scatter(which[..., None], found)
+
+    weighted = _by_states
 
     def states(self, x: Tensor) -> Tensor:
         return self._states(x, self.reader.valid(x))
@@ -126,6 +134,8 @@ class WordBody(nn.Module):
         states = vectors.new_zeros(*real.shape, self.width)
         states[used] = self.encode(parts[used], real[used])
         return states.reshape(n, words + more, self.width)[:, :words]
+
+    weighted = _by_states
 
     def states(self, x: Tensor) -> Tensor:
         short, _ = crop(x, None)
@@ -175,6 +185,8 @@ class PretrainedBody(nn.Module):
         ids = _cropped(x[which])
         found = _mean(self._words(ids), (ids != END).any(-1).float())
         return found.new_zeros(*which.shape, self.width).masked_scatter(which[..., None], found)
+
+    weighted = _by_states
 
     def states(self, x: Tensor) -> Tensor:
         if self.reader.layout.kind == "sentences":
@@ -231,6 +243,9 @@ class UnitBody(nn.Module):
 
     def read(self, x: Tensor, kept: Tensor) -> Tensor:
         return self.outer(_mean(self._vectors(x), kept))  # type: ignore[no-any-return]
+
+    def weighted(self, x: Tensor, weights: Tensor) -> Tensor:
+        return self.read(x, weights)  # not of states, which know the whole row
 
 
 def _mean(states: Tensor, weight: Tensor) -> Tensor:

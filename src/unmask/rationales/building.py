@@ -79,9 +79,13 @@ def drawn_by(own: Any, scores: Tensor, batch: Batch, rate: float, tau: float = 1
     return (gates if free else draw)(scores, batch.valid, own.k, rate, batch.rng, tau)
 
 
-def told_twice(net: RationaleNet, batch: Batch, kept: Tensor) -> Tensor:
-    """(n,) cross-entropy of the teller on a draw with slopes; for words also as they will be read, dropped, halved."""
+def told_twice(net: RationaleNet, batch: Batch, kept: Tensor, read: Tensor | None = None) -> Tensor:
+    """(n,) cross-entropy of the teller on a draw with slopes, and for words on what will be `read` of it, dropped.
+
+    The mean of both; without `read`, the draw itself.
+    """
     loss = soft_cross_entropy(net.teller(batch.x, kept), batch.y)
     if net.reader.layout.kind != "words":
         return loss
-    return (loss + soft_cross_entropy(net.teller(batch.x, kept.detach()), batch.y)) / 2
+    later = kept.detach() if read is None else read
+    return (loss + soft_cross_entropy(net.teller(batch.x, later), batch.y)) / 2

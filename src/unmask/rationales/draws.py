@@ -40,17 +40,18 @@ def draw(scores: Tensor, valid: Tensor, k: int | float, rate: float, rng: torch.
 def draw_runs(
     scores: Tensor, valid: Tensor, k: int | float, width: int, rate: float, rng: torch.Generator, tau: float = 1.0
 ) -> Drawn:
-    """Runs of `width` units drawn by the mean of their scores: as what `best` keeps when it smooths, not scattered.
+    """Runs of `width` units drawn by the mean of their chances (softmax of the scores), which is what `best` smooths.
 
     Where runs begin is drawn too, and one of them is cut short where that keeps to the budget.
     """
     shift = int(torch.randint(width, (1,), generator=rng, device=rng.device))
     run = ((torch.arange(valid.shape[1], device=valid.device) + shift) // width).expand_as(valid)  # of each unit
     empty = scores.new_zeros(len(valid), valid.shape[1] // width + 2)
-    sums, counts = (empty.scatter_add(1, run, t) for t in (scores * valid, valid.to(scores)))
+    chances = (scores - scores.masked_fill(~valid, -torch.inf).amax(1, keepdim=True).detach()).exp()
+    sums, counts = (empty.scatter_add(1, run, t) for t in (chances.where(valid, 0.0), valid.to(scores)))
     wanted = number(k, valid)
     runs = torch.minimum((wanted + width - 1) // width, (counts > 0).sum(1))
-    found = _drawn(sums / counts.clamp(min=1), counts > 0, runs, rate, rng, tau)
+    found = _drawn((sums / counts.clamp(min=1)).clamp(min=1e-30).log(), counts > 0, runs, rate, rng, tau)
     turn = torch.rand(empty.shape, generator=rng, device=rng.device).to(scores)  # the last run in turn is cut
     inside = subsets.topk((found.kept.detach() * (1 + turn)).gather(1, run), wanted, valid)
     return Drawn(found.kept.gather(1, run) * (inside & valid), found.log_prob, found.excess)

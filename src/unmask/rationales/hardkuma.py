@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from torch import Tensor, nn
 
@@ -37,13 +37,16 @@ RANGE = (1e-12, 5.0)  # of a multiplier
 class HardKuma:
     """`k` units of each row, or a share, on average; `changes` between neighbours, as a share of the units, are free.
 
-    A multiplier is changed by exp(`step` times what is broken) at each batch. `skew` as in RNP.
+    A multiplier is changed by exp(`step` times what is broken) at each batch. A gate that settles between closed and
+    open is read as open: how far it is open would tell of units that are left out. With `between="mean"` it is read at
+    its mean, as published. `nets.smooth` has no part in it. `skew` as in RNP.
     """
 
     k: int | float = 1
     changes: float = 1.0
     step: float = 0.05
     first: float = 1e-5  # both multipliers at the start
+    between: Literal["open", "mean"] = "open"
     skew: int = 0
     nets: Nets = Nets()
     removal: str | None = None
@@ -62,11 +65,15 @@ class HardKuma:
             raise InputError(
                 f"changes must be above 0 and at most 1, step not negative; got {self.changes} and {self.step}"
             )
+        if self.between not in ("open", "mean"):
+            raise InputError(f"between must be open or mean, got {self.between!r}")
+        if self.nets.spans is not None:
+            raise InputError("hardkuma's gates are not held to a number of spans; give it fewer changes instead")
 
     def build(self, task: Task) -> None:
         seed = seeds.derive(self.recipe.seed, "rationale")
         parts = built(task.reader, len(task.classes), self.nets, seed, outputs=2)
-        self.net_ = building.placed(self, RationaleNet(*parts, _settled))
+        self.net_ = building.placed(self, RationaleNet(*parts, self._settled))
 
     def fit(self, data: Dataset) -> HardKuma:
         lesson = learning.start(self, data)
@@ -83,12 +90,19 @@ class HardKuma:
         kept, length = law.sample(batch.rng) * batch.valid, batch.valid.sum(1).clamp(min=1)
         open_ = (1 - law.closed) * batch.valid
         wanted = choosing.number(self.k, batch.valid) / length
-        loss = building.told_twice(self.net_, batch, kept).mean()
+        loss = building.told_twice(self.net_, batch, kept, self._as_read(kept.detach())).mean()
         loss = loss + self._held("open", (open_.sum(1) / length - wanted).mean())
         both = batch.valid[:, 1:] & batch.valid[:, :-1]
         a, b = open_[:, 1:], open_[:, :-1]
         change = ((a * (1 - b) + b * (1 - a)) * both).sum(1) / length
         return loss + self._held("changes", (change - self.changes).mean())
+
+    def _as_read(self, amount: Tensor) -> Tensor:
+        return amount if self.between == "mean" else (amount > 0).to(amount)
+
+    def _settled(self, raw: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
+        law = _law(raw)
+        return 1 - law.closed, self._as_read(law.settled() * valid)
 
     def _held(self, name: str, broken: Tensor) -> Tensor:
         """The multiplier times what is broken; both follow a running mean of it."""
@@ -106,8 +120,3 @@ def _law(raw: Tensor) -> Kuma:
 
 def _half_open(net: RationaleNet, x: Tensor) -> Tensor:
     return net.teller(x, _law(net.chooser(x)).mean * net.reader.valid(x))  # type: ignore[no-any-return]
-
-
-def _settled(raw: Tensor, valid: Tensor) -> tuple[Tensor, Tensor]:
-    law = _law(raw)
-    return 1 - law.closed, law.settled() * valid

@@ -80,7 +80,7 @@ class Teller(nn.Module):
     def attended(self, x: Tensor, weights: Tensor) -> Tensor:
         """The answer to the whole row, its units weighted."""
         assert self.soft is not None
-        return self.soft((self.body.states(x) * weights[..., None]).sum(1))  # type: ignore[no-any-return]
+        return self.soft(self.body.weighted(x, weights))  # type: ignore[no-any-return]
 
 
 class RationaleNet(nn.Module):

@@ -15,6 +15,7 @@ REVIEW_ROWS = {"quick": 2000, "default": 4000, "paper": 4000}  # generated revie
 MOVIE_ROWS = {"quick": (300, 60), "default": (1600, 199), "paper": (1600, 199)}  # to learn from, to test on
 
 SHARE = 0.2  # of the words of a movie review
+CHANGES = 0.05  # of a word's being kept between neighbours, by hardkuma: some twenty runs in a review
 LAST = 480  # words that are learned from: reviews conclude at the end
 RATES = {"predictor": 5e-3, "generator": 5e-4}  # one to ten as published; its own rates need far more steps
 ALIKE = {"predictor": 2e-3, "generator": 2e-3}
@@ -35,6 +36,7 @@ RATIONALES: dict[str, tuple[str, dict[str, Any]]] = {
     "a2r+released": ("a2r", {"form": "released"}),
     "a2r+anneal": ("a2r", {"anneal": 10}),
     **{f"a2r+lam={lam:g}": ("a2r", {"lam": lam}) for lam in (0.0, 0.1, 0.5, 2.0, 5.0)},
+    "rnp+local": ("rnp", {}),
     "rnp+places": ("rnp", {}),
     "a2r+local": ("a2r", {}),
     "a2r+places": ("a2r", {}),
@@ -44,6 +46,7 @@ RATIONALES: dict[str, tuple[str, dict[str, Any]]] = {
 LOCAL = Nets(hidden=100, vectors="glove", window=20, smooth=9)  # of words near by, whose vectors learn
 WHOLE = {  # rows that learn from whole movie reviews, not from their ends, and how they read
     "a2r+local": LOCAL,
+    "rnp+local": LOCAL,
     "a2r+places": replace(LOCAL, places=True, sentences=True),
     "rnp+places": replace(LOCAL, places=True, sentences=True),
 }
@@ -69,6 +72,8 @@ def rationale(
         usual = Nets(hidden=100, vectors="glove", frozen=True, smooth=9)
         nets, epochs = WHOLE.get(row, usual), 3 if scale == "quick" else 8
         settings["recipe"] = Recipe(epochs=epochs, batch=20, rate={"predictor": 1e-3, "generator": 1e-3}, seed=seed)
+        if method == "hardkuma":
+            settings["changes"] = CHANGES
     else:
         nets, epochs = Nets(), 8 if scale == "quick" else 12
         batch = 100 if scale == "quick" or skew else 200

@@ -75,8 +75,8 @@ FOUR = {  # on sst2: sufficiency, TVD, F1 of each row in TERMS
 }
 
 MOVED = (
-    "Uniform noise of 0.05 on word vectors, the same for all rows; attacked: by gradient steps within 0.05. The paper's "
-    "noise is 0.001: JSD grows with its square and TVD with it, so at 0.001 our JSD would be 2,500 times and our TVD 50 "
+    "Uniform noise of 0.05 on word vectors, the same for all rows; attacked: by gradient steps within 0.05. The "
+    "paper's is 0.001: JSD grows with its square and TVD with it, so there our JSD would be 2,500 times and our TVD 50 "
     "times smaller, which puts vanilla models where the paper has SEAT (1e-9 to 6e-7), and makes its other JSDs (.002 "
     "to .6) too large by far. Overlap with vanilla and entropy stand beside it: equal weights never move. The "
     "published TVD of vanilla rows is no distance (tvd-bce is that number here), that of the others a sum over 32 rows "
