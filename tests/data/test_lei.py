@@ -75,3 +75,60 @@ def test_a_broken_archive_is_one_sentence(files: Path) -> None:
     (files / "reviews.aspect2.train.txt.gz").write_text("this is not packed")
     with pytest.raises(InputError, match=r"cannot read reviews.aspect2.train.txt.gz"):
         load("beer-lei", path=files)
+
+
+# --- in sentences, with what is planted -------------------------------------------------------------------------------
+
+TOLD = [
+    "0.9 0.8 0.5 0.5 0.5\tpours black . smells of roses . fine",
+    "0.9 0.2 0.5 0.5 0.5\tpours pale . smells of socks .",
+]
+SEEN = {"x": ["pours", "black", ".", "smells", "good", "."], "y": [0.5, 0.9, 0.5, 0.5, 0.5], "1": [[3, 5]]}
+
+
+@pytest.fixture
+def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "beer_lei"
+    place.mkdir()
+    for part in ("train", "heldout"):
+        (place / f"reviews.aspect2.{part}.txt").write_text("\n".join(TOLD * 100))
+    (place / "annotations.json").write_text("\n".join([json.dumps(SEEN)] * 200))
+    monkeypatch.setenv("UNMASK_DATA", str(tmp_path))
+    return tmp_path
+
+
+def test_sentences_end_at_full_stops(held: Path) -> None:
+    data = load("beer-lei", unit="sentences")
+    assert data.kind == "sentences"
+    found = {" | ".join(" ".join(s) for s in row) for row in data.train.x}
+    assert found == {"pours black . | smells of roses . | fine", "pours pale . | smells of socks ."}
+    assert data.test.relevant.tolist() == [[False, True]] * 200
+    assert load("beer-lei").test.sentence_of.tolist() == [[0, 0, 0, 1, 1, 1]] * 200
+
+
+@pytest.mark.parametrize("unit", ["words", "sentences"])
+def test_a_mark_before_the_first_sentence_goes_with_the_label(held: Path, unit: str) -> None:
+    data = load("beer-lei", unit=unit, bias=0.8)
+    for part in ("train", "validation", "test"):
+        rows = data[part].x if unit == "words" else [[w for s in row for w in s] for row in data[part].x]
+        told = [(row[0] == ",") == bool(y) for row, y in zip(rows, data[part].y.tolist(), strict=True)]
+        assert {row[0] for row in rows} <= {".", ","}
+        assert 0.7 < sum(told) / len(told) < 0.9
+    if unit == "words":
+        assert data.test.relevant.tolist() == [[False] * 4 + [True, True, False]] * 200
+    else:
+        assert data.test.x[0][0][1:] == ["pours", "black", "."]
+        assert data.test.relevant.tolist() == [[False, True]] * 200
+    again = load("beer-lei", unit=unit, bias=0.8)
+    assert again.train.x == data.train.x
+
+
+def test_skew_is_a_note_and_bad_options_are_refused(held: Path) -> None:
+    assert load("beer-lei", skew=10).notes["skew"] == 10
+    for wrong, told in (
+        ({"unit": "pages"}, "unknown unit"),
+        ({"bias": 2.0}, "bias must be"),
+        ({"skew": -1}, "bias must be"),
+    ):
+        with pytest.raises(InputError, match=told):
+            load("beer-lei", **wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,21 @@ def test_a_transformer_learns_from_few_rows(tmp_path: Path, monkeypatch: pytest.
             rationalized(Trial(table, row, 0, "quick"), tmp_path)
     rationalizing._rows.cache_clear()
     assert seen[0] == 7 < seen[1]
+
+
+def test_beer_reviews_are_measured_where_they_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "beer_lei"
+    place.mkdir()
+    told = [f"0.5 {0.9 if i % 2 else 0.1} 0.5 0.5 0.5\tpours {i} . smells {i % 2} ." for i in range(40)]
+    for part in ("train", "heldout"):
+        (place / f"reviews.aspect2.{part}.txt").write_text("\n".join(told))
+    seen = {"x": ["pours", ".", "smells", "1", "."], "y": [0.5, 0.9, 0.5, 0.5, 0.5], "1": [[2, 4]]}
+    (place / "annotations.json").write_text("\n".join([json.dumps(seen)] * 9))
+    monkeypatch.setenv("UNMASK_DATA", str(tmp_path))
+    table = next(t for t in tables_of("a2r") if t.dataset == "beer-lei:unit=sentences,aspect=aroma,bias=0.8")
+    rationalizing._rows.cache_clear()
+    first, last = (rationalized(Trial(table, row, 0, "quick"), tmp_path) for row in ("first-k", "last-k"))
+    rationalizing._rows.cache_clear()
+    assert first["n"] == 9
+    assert (first["values"]["x1"][0], first["values"]["locked"][0], first["values"]["f1"][0]) == (100, 100, 0)
+    assert (last["values"]["x1"][0], last["values"]["locked"][0], last["values"]["f1"][0]) == (0, 0, 100)

@@ -97,8 +97,9 @@ DATASETS: dict[str, Source] = {
         "words",
         "the beer reviews of Lei et al. 2016, for those who hold them",
         "yours",
-        options=("aspect", "length", "path", "rows"),
+        options=("aspect", "bias", "length", "path", "rows", "skew", "unit"),
         bare="path",
+        meaning={option: _REVIEWS[option] for option in ("bias", "skew", "unit")},
     ),
     "compas": Source(
         "tables:load_table", "table", "defendants: arrested again in two years", "tabular", options=("rows", "scale")

@@ -9,9 +9,21 @@ from unmask.data import named
 from unmask.nets.bodies import Nets
 from unmask.training import Recipe
 
-__all__ = ["LAST", "MOVIE_ROWS", "RATIONALES", "REVIEW_ROWS", "SHARE", "SLOW_ROWS", "WHOLE", "rationale", "split_name"]
+__all__ = [
+    "BEER_ROWS",
+    "LAST",
+    "MOVIE_ROWS",
+    "RATIONALES",
+    "REVIEW_ROWS",
+    "SHARE",
+    "SLOW_ROWS",
+    "WHOLE",
+    "rationale",
+    "split_name",
+]
 
 REVIEW_ROWS = {"quick": 2000, "default": 4000, "paper": 4000}  # generated reviews to learn from
+BEER_ROWS = {"quick": "800/200/300", "default": "8000/2000/994", "paper": None}  # to learn from, to choose, to test on
 MOVIE_ROWS = {"quick": (300, 60), "default": (1600, 199), "paper": (1600, 199)}  # to learn from, to test on
 
 SHARE = 0.2  # of the words of a movie review
@@ -75,7 +87,8 @@ def rationale(
         if method == "hardkuma":
             settings["changes"] = CHANGES
     else:
-        nets, epochs = Nets(), 8 if scale == "quick" else 12
+        nets = Nets(hidden=200, vectors="glove") if base == "beer-lei" else Nets()
+        epochs = 8 if scale == "quick" else 12
         batch = 100 if scale == "quick" or skew else 200
         settings["recipe"] = Recipe(epochs=epochs, batch=batch, rate=rate, seed=seed)
     if row.endswith("/transformer"):

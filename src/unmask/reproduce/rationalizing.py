@@ -18,7 +18,7 @@ from unmask.data import load, review_words
 from unmask.masking import subsets
 from unmask.masking.controls import control_scores
 from unmask.rationales.choosing import number
-from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE, SLOW_ROWS, WHOLE, split_name
+from unmask.reproduce.choices import BEER_ROWS, LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE, SLOW_ROWS, WHOLE, split_name
 from unmask.reproduce.measuring import Trial, percent, some
 from unmask.reproduce.tables import CONTROLS, Scale, made
 from unmask.types import Dataset, Split
@@ -26,6 +26,7 @@ from unmask.types import Dataset, Split
 __all__ = ["locked", "rationalized"]
 
 AGREEMENT = ("precision", "recall", "f1")
+STUCK = 0.9  # of the rationales are first sentences, where it is not known what sentences are about
 
 
 def rationalized(trial: Trial, cache: Path) -> dict[str, Any]:
@@ -64,7 +65,8 @@ def _values(data: Dataset, kept: Tensor, scores: Tensor) -> dict[str, Tensor]:
     if data.kind != "sentences":
         return {**found, "iou-f1": iou_f1(kept, relevant), "auprc": auprc(scores, relevant, valid)}
     first = subsets.holds_first(kept, valid).float()
-    return {**found, "x1": first, "locked": torch.tensor([float(locked(test, kept))])}
+    stuck = float(first.mean()) > STUCK if split_name(data.name)[0] == "beer-lei" else locked(test, kept)
+    return {**found, "x1": first, "locked": torch.tensor([float(stuck)])}
 
 
 def locked(split: Split, kept: Tensor) -> bool:
@@ -81,6 +83,8 @@ def _rows(dataset: str, seed: int, scale: Scale, entire: bool = False) -> Datase
     if base == "reviews":
         n = REVIEW_ROWS[scale] // 2 if skew and scale != "quick" else REVIEW_ROWS[scale]
         return load(dataset, seed=seed, unit="sentences", n=n)
+    if base == "beer-lei":
+        return load(dataset, seed=seed, rows=BEER_ROWS[scale])
     learned, tested = MOVIE_ROWS[scale]
     whole = load(base, seed=seed)
     short = whole if entire else load(base, seed=seed, length=LAST, truncate="tail")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
+from unmask.data import folder, lei
 from unmask.errors import InputError, unknown
 from unmask.reproduce import tables_of
 from unmask.reproduce.measuring import COSTLY, Trial
@@ -51,8 +52,10 @@ class Request:
     def tables(self) -> list[Table]:
         every = tables_of(self.paper)
         found = [t for t in every if self.table in (None, t.name) and _is_of(t, self.dataset)]
-        if self.scale == "quick" and self.dataset is None:
-            found = [t for t in found if _is_quick(t)] or found
+        if self.dataset is None:
+            found = [t for t in found if _is_here(t)]
+            if self.scale == "quick":
+                found = [t for t in found if _is_quick(t)] or found
         if not found:
             names = sorted({t.name for t in every})
             if self.table is not None and self.table not in names:
@@ -104,6 +107,11 @@ def _is_of(table: Table, dataset: str | None) -> bool:
     return base == own and set(filter(None, asked.split(","))) <= set(has.split(","))
 
 
+def _is_here(table: Table) -> bool:
+    """Whether a table is of public data, or of data that this user holds."""
+    return not table.dataset.startswith("beer-lei") or folder.find(lei.PLACE) is not None
+
+
 def _tells(table: Table, row: str) -> bool:
     """Whether a quick run has this row."""
     few = {"words": QUICK, "image": QUICK, "steady": QUICK_STEADY, "rationale": QUICK_RATIONALES}
@@ -114,7 +122,7 @@ def _is_quick(table: Table) -> bool:
     if table.kind == "critique":
         return table.dataset != "mnist-3-8"
     if table.kind == "rationale":
-        return table.name == "2" and table.dataset.endswith("bias=0.8")
+        return table.name == "2" and table.dataset == "reviews:preset=hard,bias=0.8"
     if table.kind in ("attention", "steady"):
         return table.name in ("1", "2") if table.kind == "attention" else (table.dataset, table.name) in STEADY_TABLES
     return table.dataset in QUICK_SETS and table.name not in ("2", "sanity")
