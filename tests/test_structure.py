@@ -28,6 +28,7 @@ FREE_ARGUMENTS = {
 }
 FREE_KEYWORDS = {  # functions that may take **keywords
     "data/__init__.py:load": "options belong to the data set, which checks their names",
+    "data/lei.py:beer_lei": "the fields of its Form, which checks them",
     "data/reviews.py:reviews": "the fields of its Settings, which checks their names",
 }
 FREE_BASES = {  # classes that may inherit from something else

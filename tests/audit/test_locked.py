@@ -112,6 +112,22 @@ def test_a_weak_predictor_with_a_good_choice_is_not_locked() -> None:
     assert float(found.values.mean()) < 0.1
 
 
+def test_who_may_choose_learns_on_from_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The judge itself stays as it was: what it reads of the model's units is not what it learned of its own."""
+    case = case_of(Rationale("table", poor=True), pool=400)
+    judge = locked._judge(case)
+    before = {name: value.clone() for name, value in judge.net.state_dict().items()}
+    reader = locked._settled(case, judge, 1)
+    assert all(torch.equal(value, before[name]) for name, value in judge.net.state_dict().items())
+    kept = locked.elsewhere(judge, case.prepared, case.valid, 1)
+    right = [
+        (j.log_probabilities(case.prepared, kept).argmax(1) == case.labels).float().mean() for j in (judge, reader)
+    ]
+    assert right[1] >= right[0]
+    monkeypatch.setattr(locked, "SINGLES", 10)
+    assert locked._settled(case, judge, 1) is judge
+
+
 def test_first_units_are_counted() -> None:
     case = case_of(Rationale("words", poor=True))
     assert float(locked.first_unit(case, case.subjects[0]).values.mean()) == 1

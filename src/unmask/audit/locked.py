@@ -7,6 +7,7 @@ where it has a soft side, `softly(x) -> (n, classes)`, the answer of that.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -88,9 +89,9 @@ def interlocking(case: Case, subject: Subject) -> Values:
     """1[a fresh predictor is right from the best units] - 1[the better predictor is right from the kept ones].
 
     The fresh one learned the labels from random units, so it is locked to none; the best units are those that it is
-    surest of one by one, as many as are kept. The better predictor is the model's own or the fresh one, whichever is
-    right more often from what the model keeps: a weak predictor with a good choice is not locked. For a random choice:
-    what the fresh one reads from that. Lower is better.
+    surest of one by one, as many as are kept, and it learns on from these. The better predictor is the model's own or
+    the fresh one before it chose, whichever is right more often from what the model keeps: a weak predictor with a good
+    choice is not locked. For a random choice: what the fresh one reads from that. Lower is better.
     """
     labels = case.labels
     if labels is None:
@@ -101,8 +102,10 @@ def interlocking(case: Case, subject: Subject) -> Values:
     if int(case.valid.sum()) > SINGLES:
         return missing(case, f"rows have more than {SINGLES:,} units in all: audit fewer rows (n)")
     judge = case.once("judge of labels", lambda: _judge(case))
-    kept = elsewhere(case, judge, subject.kept.sum(1))
-    best = judge.log_probabilities(case.prepared, kept).argmax(1) == labels
+    usual = max(1, round(float(subject.kept.sum(1).float().mean())))
+    reader = case.once(("reader of its own choice", usual), lambda: _settled(case, judge, usual))
+    kept = elsewhere(judge, case.prepared, case.valid, subject.kept.sum(1))
+    best = reader.log_probabilities(case.prepared, kept).argmax(1) == labels
     fresh = (judge.log_probabilities(case.prepared, subject.kept).argmax(1) == labels).float()
     if chance:
         return Values(best.float() - fresh, note=_places(subject))
@@ -112,27 +115,42 @@ def interlocking(case: Case, subject: Subject) -> Values:
     return Values(best.float() - max(told, fresh, key=torch.mean), note=f"{_places(subject)}; {note}")
 
 
-def elsewhere(case: Case, judge: Judge, k: Tensor) -> Tensor:
+def elsewhere(judge: Judge, x: Tensor, valid: Tensor, k: int | Tensor) -> Tensor:
     """(n, d) bool: the k units of each row that the judge is surest of when it sees one alone."""
-    scores, d = torch.zeros(case.valid.shape), case.valid.shape[1]
-    for part in case.valid.nonzero().split(AT_ONCE):
+    scores, d = torch.zeros(valid.shape), valid.shape[1]
+    for part in valid.nonzero().split(AT_ONCE):
         row, unit = part.unbind(1)
         alone = torch.nn.functional.one_hot(unit, d)
-        scores[row, unit] = judge.log_probabilities(case.prepared[row], alone).amax(1)
-    return subsets.topk(scores, k, case.valid)
+        scores[row, unit] = judge.log_probabilities(x[row], alone).amax(1)
+    return subsets.topk(scores, k, valid)
 
 
 def _judge(case: Case) -> Judge:
     """A predictor of the labels from random units of the judges' rows."""
     seed = seeds.derive(case.seed, "judge of labels")
-
-    def rows(split: Split) -> Rows:
-        x = case.reader.prepare(split.x)
-        return Rows(x, torch.as_tensor(split.y), case.reader.valid(x))
-
     net = judge_net(case.reader, len(case.data.classes), seed)
-    train, held = (rows(case.pools[split].split) for split in ("train", "validation"))
-    return train_judge(net, train, held, mixed_sizes(case.k), replace(RECIPE, seed=seed))
+    return train_judge(net, *_rows(case), mixed_sizes(case.k), replace(RECIPE, seed=seed))
+
+
+def _settled(case: Case, judge: Judge, k: int) -> Judge:
+    """The judge after it learned on from the units that it chose itself; as it is, where these are too many to try."""
+    rows = _rows(case)
+    if sum(int(part.valid.sum()) for part in rows) > SINGLES:
+        return judge
+    train, held = (replace(part, kept=elsewhere(judge, part.x, part.valid, k)) for part in rows)
+    recipe = replace(RECIPE, seed=seeds.derive(case.seed, "reader of its own choice"))
+    return train_judge(deepcopy(judge.net), train, held, None, recipe)
+
+
+def _rows(case: Case) -> tuple[Rows, Rows]:
+    """The judges' rows with their labels: to learn from, and to choose the epoch on."""
+    train, held = (case.pools[split].split for split in ("train", "validation"))
+    return _labelled(case, train), _labelled(case, held)
+
+
+def _labelled(case: Case, split: Split) -> Rows:
+    x = case.reader.prepare(split.x)
+    return Rows(x, torch.as_tensor(split.y), case.reader.valid(x))
 
 
 def _places(subject: Subject) -> str:
