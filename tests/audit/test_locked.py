@@ -116,9 +116,9 @@ def test_who_may_choose_learns_on_from_the_choice(monkeypatch: pytest.MonkeyPatc
     """The judge itself stays as it was: what it reads of the model's units is not what it learned of its own."""
     case = case_of(Rationale("table", poor=True), pool=400)
     judge = locked._judge(case)
-    before = {name: value.clone() for name, value in judge.net.state_dict().items()}
+    weights = {name: value.clone() for name, value in judge.net.state_dict().items()}
     reader = locked._settled(case, judge, 1)
-    assert all(torch.equal(value, before[name]) for name, value in judge.net.state_dict().items())
+    assert all(torch.equal(value, weights[name]) for name, value in judge.net.state_dict().items())
     kept = locked.elsewhere(judge, case.prepared, case.valid, 1)
     right = [
         (j.log_probabilities(case.prepared, kept).argmax(1) == case.labels).float().mean() for j in (judge, reader)
