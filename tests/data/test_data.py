@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import unmask.data as data
+from unmask.data.lei import Form
 from unmask.data.reviews import Settings
 from unmask.errors import InputError
 from unmask.types import Dataset
@@ -71,9 +72,9 @@ def test_options_of_the_table_are_those_of_the_loader(name: str) -> None:
     loader = getattr(import_module(f"unmask.data.{module}"), function)
     parameters = inspect.signature(loader).parameters
     options = set(data.DATASETS[name].options)
-    named = set(parameters) - {"name", "seed", "changes"}
-    if "changes" in parameters:
-        named |= {field.name for field in fields(Settings)}
+    further = {"changes": Settings, "form": Form}  # keywords that are fields of these
+    named = set(parameters) - {"name", "seed", *further}
+    named |= {field.name for word, of in further.items() if word in parameters for field in fields(of)}
     assert options <= named
     assert not data.DATASETS[name].bare or data.DATASETS[name].bare in options
 
