@@ -37,7 +37,7 @@ READ: dict[str, tuple[Better, str]] = {
 PROMISED: dict[str, tuple[Better, str]] = {
     "gamma": ("lower", "in 95% of rows the answer is within this of the old one"),
     "beta": ("higher", "in 95% of rows at least this share of the heaviest words is the same"),
-    "alpha": ("lower", "in 95% of rows no small change of attention moves the answer further"),
+    "alpha": ("lower", "in 95% of rows no change of attention by {radius:.2g} moves the answer further"),
 }
 
 
@@ -89,7 +89,12 @@ def _changes(read: Mapping[str, Mapping[str, float]], k: int) -> list[Change]:
     old, new, kept = read["before"], read["after"], read.get("promises", {})
     both = [Change(name, old[name], new[name], better, told) for name, (better, told) in READ.items()]
     same = Change("overlap", None, new["overlap"], "higher", f"of the {k} heaviest words are the same")
-    return [*both, same, *(Change(name, None, kept[name], *PROMISED[name]) for name in PROMISED if name in kept)]
+    promised = [
+        Change(name, None, kept[name], better, told.format(**kept))
+        for name, (better, told) in PROMISED.items()
+        if name in kept
+    ]
+    return [*both, same, *promised]
 
 
 def _audited(task: UserTask, request: SteadyRequest) -> Any:
