@@ -87,7 +87,7 @@ MOVIES = (
     "replaced. Reviews conclude at the end: last-k, which reads nothing, stands beside the models. Models learn "
     "from the last 480 words of each review and are tested on whole ones; +local and +places, which are ours, learn "
     "from whole reviews, in windows of 20 words whose vectors learn; +places also knows where a word stands in the "
-    "review, half of its score is its sentence's; that it would do well was seen on what people marked in "
+    "review, half of its score is its sentence's; it was tried beforehand on what people marked in "
     "validation reviews. The transformer is MiniLM, its two upper layers trained on, where the paper cites BERT; it "
     "reads windows of 256 sub-words, each on its own, and learns from 250 reviews, 50 steps in all."
 )
