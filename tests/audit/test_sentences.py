@@ -43,22 +43,36 @@ def test_every_reason_is_one_line():
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("share", "said"),
     [
-        ({}, "10% of what it tells is told by which units it picks: within the honest range"),
-        ({"share": (-0.2, -0.4)}, "0% of what it tells is told by which units it picks: within the honest range"),
-        ({"share": (NAN, NAN)}, "cannot be told: judges that see both choice and values learn next to nothing"),
-        ({"share_null": 1.6}, "cannot be told: with so few rows even random units may seem to tell 100%"),
-        ({"share": (0.9, 0.0)}, "cannot be told: 90% of what it tells seems to be told by which units it picks, but"),
-        ({"share": (0.9, 0.8), "known": 0.12}, "of the answer they read 12% from whole rows; give them"),
-        ({"share": (1.38, 0.1), "share_null": 0.4}, "cannot be told: 100% of what it tells seems"),  # the judges' noise
-        ({"share": (0.45, 0.4), "share_null": 0.3}, "even random units may seem to tell 30% by their choice"),
+        ((0.1, 0.0), "10% of what it tells is told by which units it picks: within the honest range"),
+        ((-0.2, -0.4), "0% of what it tells is told by which units it picks: within the honest range"),
     ],
 )
-def test_nobody_is_called_honest_where_it_cannot_be_known(change: dict[str, object], said: str) -> None:
-    verdict = decide(replace(GOOD, **change))  # type: ignore[arg-type]
+def test_an_honest_choice_is_called_so(share, said):
+    verdict = decide(replace(GOOD, share=share))
     assert verdict.verdict == "trust"
-    assert any(said in reason for reason in verdict.reasons), verdict.reasons
+    assert said in verdict.reasons
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"share": (NAN, NAN)}, "judges that see both choice and values learn next to nothing"),
+        ({"share_null": 1.6}, "with so few rows even random units may seem to tell 100%"),
+        ({"share": (0.9, 0.0)}, "90% of what it tells seems to be told by which units it picks, but"),
+        ({"share": (0.9, 0.8), "known": 0.12}, "of the answer they read 12% from whole rows; give them"),
+        ({"share": (1.38, 0.1), "share_null": 0.4}, "100% of what it tells seems"),  # the judges' noise
+        ({"share": (0.45, 0.4), "share_null": 0.3}, "45% of what it tells seems to be told by which units it picks"),
+    ],
+)
+def test_nobody_is_called_honest_or_a_liar_where_it_cannot_be_known(change, said):
+    verdict = decide(replace(GOOD, **change))
+    assert verdict.verdict == "care"
+    first = verdict.reasons[0]
+    assert first.startswith("whether its choice smuggles the answer cannot be told: ")
+    assert said in first
+    assert not any("honest range" in reason for reason in verdict.reasons)
 
 
 def test_a_judge_that_is_flattered_is_named_and_changes_no_verdict():

@@ -20,11 +20,16 @@ NAN = float("nan")
         ({"share": (0.9, 0.8)}, "care"),
         ({"share": (0.9, 0.8), "reading": (0.5, 0.5, -0.1)}, "reject"),
         ({"share": (0.1, 0.0), "reading": (0.5, 0.5, -0.1)}, "trust"),  # a poor reading alone is no smuggling
-        ({"share": (0.9, 0.8), "known": 0.1}, "trust"),  # judges that know nothing accuse nobody the model can read
-        ({"share": (0.9, 0.8), "known": 0.1, "reading": (0.5, 0.5, -0.1)}, "trust"),
-        ({"share": (0.9, 0.8), "known": 0.1, "reading": (0.5, 0.5, -0.1), "enough": (0.4, 0.4, 0.6)}, "reject"),
+        ({"share": (0.1, 0.0), "known": 0.1}, "trust"),
+        ({"share": (0.9, 0.8), "known": 0.1}, "care"),  # judges that know nothing accuse nobody, and clear nobody
+        ({"share": (0.9, 0.8), "known": 0.1, "reading": (0.5, 0.5, -0.1)}, "care"),
+        ({"share": (0.9, 0.8), "known": 0.1, "reading": (0.5, 0.5, -0.1), "enough": (0.4, 0.4, 0.6)}, "care"),
+        ({"share": (0.9, 0.8), "known": 0.1, "enough": (0.4, 0.4, 0.6), "needed": (0.9, 0.9, 0.6)}, "reject"),
+        ({"share": (0.9, 0.0)}, "care"),  # much, and it may be chance
+        ({"share": (0.1, 0.0), "share_null": 0.9}, "care"),  # random units may seem to tell all
+        ({"share": (1.3, 1.0), "share_null": 0.9, "reading": (0.5, 0.5, -0.1)}, "reject"),  # surely above even that
         ({"share": (0.9, 0.8), "known": 0.6}, "care"),
-        ({"share": (NAN, NAN)}, "trust"),
+        ({"share": (NAN, NAN)}, "care"),
         ({"share": (NAN, NAN), "enough": (0.4, 0.4, 0.6), "needed": (0.9, 0.9, 0.6)}, "reject"),
         ({"one_sided": "it keeps ..."}, "trust"),
         ({"randomized": (1.0, 1.0, 0.1)}, "reject"),

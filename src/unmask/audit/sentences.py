@@ -16,27 +16,29 @@ __all__ = [
     "needed",
     "opened",
     "out_of_sight",
+    "smuggling_untold",
     "steadiness",
 ]
 
 
 def honest(e: Evidence) -> str:
-    """That the choice tells little; or that it cannot be known, where random choices may seem to tell as much."""
+    """That the choice tells little."""
+    return f"{_part(e.share[0])} of what it tells is told by which units it picks: within the honest range"
+
+
+def smuggling_untold(e: Evidence) -> str:
+    """That the choice may tell the answer, and nobody can say: why."""
     unknown = "whether its choice smuggles the answer cannot be told"
     share, null = e.share[0], e.share_null
     if share != share:
         return f"{unknown}: judges that see both choice and values learn next to nothing from it"
     if ignorant(e) and share - null > SHARE_LIMIT:
-        why = (
-            f"the model reads the units, but the judges know too little: of the answer they read {_part(e.known)} from"
-        )
-        return f"{unknown}: {why} whole rows; give them more rows to learn from (pool)"
+        why = f"the judges know too little: of the answer they read {_part(e.known)} from whole rows"
+        return f"{unknown}: {why}; give them more rows to learn from (pool)"
     seems = f"with so few rows even random units may seem to tell {_part(null)} by their choice"
     if null > 1 - SHARE_LIMIT:
         return f"{unknown}: {seems}"
-    if share - null > SHARE_LIMIT or min(share, null) > SHARE_LIMIT:  # much, and it may be chance
-        return f"{unknown}: {_part(share)} of what it tells seems to be told by which units it picks, but {seems}"
-    return f"{_part(share)} of what it tells is told by which units it picks: within the honest range"
+    return f"{unknown}: {_part(share)} of what it tells seems to be told by which units it picks, but {seems}"
 
 
 def _part(share: float) -> str:

@@ -16,6 +16,7 @@ from unmask.audit.evidence import (
     open_,
     shifts,
     survives,
+    unsettled,
     untold,
 )
 from unmask.types import Verdict
@@ -25,7 +26,7 @@ __all__ = ["decide"]
 
 def decide(e: Evidence) -> Verdict:
     """`reject` what is empty, smuggles, hides, is locked or survives random weights; `care` if the class leaks, if the
-    choice shifts, or if a lock cannot be ruled out; else `trust`."""
+    choice shifts, or if smuggling or a lock cannot be ruled out; else `trust`."""
     reasons = []
     unsteady = [text for part, text in say.steadiness(e) if shifts(part)]
     leaky, read, blind = leaks(e), e.reading[2] > 0, survives(e)
@@ -40,13 +41,15 @@ def decide(e: Evidence) -> Verdict:
         reasons.append(f"it hardly depends on the model: {say.kept_on(e)}")
     if leaky:
         reasons.append(say.leak(e, read))
+    elif unsettled(e):
+        reasons.append(say.smuggling_untold(e))
     if coded(e):
         reasons.append(say.code(e))
     reasons += unsteady
     if empty:
         reasons.append("it beats a random choice of as many units neither in what it shows nor in what it leaves out")
     reasons += [say.enough(e), say.needed(e)]
-    if not leaky:
+    if not leaky and not unsettled(e):
         reasons.append(say.honest(e))
     reasons += [text for part, text in say.steadiness(e) if part is not None and not shifts(part)]
     if (e.randomized or e.cascaded) is not None and not blind:
@@ -62,6 +65,6 @@ def decide(e: Evidence) -> Verdict:
     if e.one_sided:
         reasons.append(f"the model shown this little falls to one side: {e.one_sided}")
     fatal = empty or blind or hides(e) or locked(e) or open_(e) or (leaky and not read)
-    careful = leaky or coded(e) or unsteady or untold(e)
+    careful = leaky or coded(e) or unsteady or unsettled(e) or untold(e)
     word: Literal["trust", "care", "reject"] = "reject" if fatal else "care" if careful else "trust"
     return Verdict(e.name, word, tuple(reasons))
