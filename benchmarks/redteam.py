@@ -19,22 +19,23 @@ from typing import Any
 import common
 from common import Record, rounded
 from unmask import api
+from unmask.audit import HALVES
 from unmask.audit.redteam import LIARS, REFERENCES, Mixture, Suspect, suspects
 from unmask.data import load
 from unmask.masking import subsets
 from unmask.methods import make
 from unmask.types import Dataset, Explanation, Findings
 
-TASKS = {"digits": ("digits", 8), "tumours": ("tumours", 4), "reviews": ("reviews:preset=easy,n=3000", 3)}
+TASKS = {"digits": ("digits", 8), "tumours": ("tumours", 4), "reviews": ("reviews:preset=easy,n=3000", 4)}
 HONEST = {"digits": "integrated-gradients", "tumours": "occlusion", "reviews": "occlusion"}  # units in mixtures
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.75)  # of honest units in a mixture, at least one
-FIRST = 200  # the first seed: none was used before
+FIRST = 210  # the first seed: none was used before
 FITTED = 5  # seeds on which learned methods are audited
 METHODS = ("gradient-x-input", "integrated-gradients", "occlusion")
 LEARNED = ("l2x", "real-x", "meed", "mimic")
-CODES = ("position", "value")  # that honest units are mixed with
-QUIET = ("quiet-share", "quiet-reading")  # a code behind honest units: asked of all but pure liars
-SHOWN = ("fs-m", "encoding-gain", "encoding-share", "reading", "whole-rows", *QUIET)
+CODES = ("position", "value")  # that honest units are mixed with, few to many; with other codes half
+UNMIXED = ("order",)  # behind honest units it is their order, which has a check of its own (encoding-scores)
+SHOWN = ("fs-m", "encoding-gain", "encoding-share", "reading", "whole-rows", *HALVES)
 ACCUSED = ("it smuggles", "it leaks", "a part of it smuggles")  # how such reasons begin
 UNTOLD = "whether its choice smuggles the answer cannot be told"
 
@@ -46,10 +47,14 @@ def names(task: str, data: Dataset, seed: int) -> dict[str, tuple[str, ...]]:
     k = TASKS[task][1]
     honest = sorted({max(1, round(share * k)) for share in SHARES} - {k})
     there = suspects(data, k)
+    others = [code for code in LIARS if code in there and code not in (*CODES, *UNMIXED)]
     gold = () if data.test.relevant is None else ("gold",)
     return {
         "liar": tuple(name for name in there if name in LIARS),
-        "mixture": tuple(f"{code}, {n} of {k} honest" for code in CODES for n in honest),
+        "mixture": (
+            *(f"{code}, {n} of {k} honest" for code in CODES for n in honest),
+            *(f"{code}, {k // 2} of {k} honest" for code in others),
+        ),
         "reference": (*(name for name in there if name in REFERENCES), "sequential", *gold),
         "method": (*METHODS, *(LEARNED if seed < FIRST + FITTED else ())),
     }
@@ -91,7 +96,7 @@ def measure(record: Record, task: str, seed: int) -> None:
         started = time.perf_counter()
         given = {name: made(name, task, data, model, seed) for name in missing}
         memo = common.RESULTS / f"redteam-{task}-{seed}-{sort}.memo"
-        checks = ("fs-m",) if sort == "liar" else QUIET
+        checks = ("fs-m",) if sort == "liar" else HALVES
         found = api.audit(model, data, given, k=k, seed=seed, checks=checks, resume=memo).findings
         seconds = (time.perf_counter() - started) / len(missing)
         for name, entry in entries(found, sort, seconds).items():
@@ -107,7 +112,7 @@ def entries(found: Findings, sort: str, seconds: float) -> dict[str, Entry]:
             "verdict": v.verdict,
             "smuggles": any(r.startswith(ACCUSED) for r in v.reasons),
             "untold": any(r.startswith(UNTOLD) for r in v.reasons),
-            "excess": rounded(excess(rows[v.explanation, "encoding-gain"], rows[v.explanation, "encoding-share"])),
+            "excess": rounded(excess(rows[v.explanation, "encoding-share"])),
             **{check: rounded(rows[v.explanation, check].value) for check in SHOWN if (v.explanation, check) in rows},
             "seconds": round(seconds, 1),
         }
@@ -116,11 +121,9 @@ def entries(found: Findings, sort: str, seconds: float) -> dict[str, Entry]:
     }
 
 
-def excess(gain: Any, share: Any) -> float:
-    """(gain - the random control's gain) / all that is told; 0 where nothing is told."""
-    if share.value != share.value or share.value == 0:
-        return 0.0
-    return float((gain.value - max(0.0, gain.null or 0.0)) * share.value / gain.value)
+def excess(share: Any) -> float:
+    """The share above what random units may seem to tell, as the rule has it; 0 where nothing is told."""
+    return float(share.value - share.null) if share.value == share.value else 0.0
 
 
 def rates(some: Iterable[Entry]) -> Entry:

@@ -65,14 +65,14 @@ def _table(rows: Entries) -> str:
 
 
 def _fallen(summary: Entries) -> str:
-    """From how many honest units on each code is no longer found in half of the audits."""
+    """From how many honest units on each code is named in less than half of the audits."""
     said = []
     mixtures = {name: row for name, row in summary.items() if row["sort"] == "mixture"}
     for code in dict.fromkeys(name.partition(", ")[0] for name in mixtures):
         own = {int(n.split(", ")[1].split()[0]): row for n, row in mixtures.items() if n.startswith(f"{code}, ")}
-        missed = [n for n, row in sorted(own.items()) if row["trust"] > row["of"] / 2]
+        missed = [n for n, row in sorted(own.items()) if row["accused of smuggling"] < row["of"] / 2]
         said.append(f"`{code}`: " + (f"{missed[0]} honest units" if missed else "none of the numbers tried"))
-    return "Trusted in more than half of the audits from: " + "; ".join(said) + "." if said else ""
+    return "The code is named in less than half of the audits from: " + "; ".join(said) + "." if said else ""
 
 
 def _scored(entries: Entries) -> tuple[list[bool], list[float]] | None:

@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 from torch import Tensor
 
 from nets.samples import SETS, dataset, grid, values
-from unmask.judge import Judge, Rows, _temperature, judge_net, mixed_sizes, train_judge
+from unmask.judge import Counting, Judge, Rows, _temperature, judge_net, mixed_sizes, train_judge
 from unmask.masking import subsets
 from unmask.nets import PixelNet, Reader, SentenceSet, TableNet, WordSet, read
 from unmask.seeds import generator
@@ -183,7 +183,8 @@ def test_rows_are_taken_with_their_masks() -> None:
 def test_every_kind_has_a_network_that_sees_the_mask(name: str, kind: type) -> None:
     data = SETS[name]()
     net = judge_net(read(data), 3, seed=0)
-    assert isinstance(net, kind)
+    assert isinstance(net, Counting)
+    assert isinstance(net.net, kind)
     net.eval()
     x = read(data).prepare(data.train.x)[:1]
     d = int(data.train.valid[0].sum())
@@ -198,8 +199,9 @@ def test_every_kind_has_a_network_that_sees_the_mask(name: str, kind: type) -> N
 def test_large_images_are_read_by_a_convolution() -> None:
     layout = grid(3, 40)
     net = judge_net(read(dataset(layout, values(layout, 2))), 2, seed=0)
-    assert isinstance(net, PixelNet)
-    assert net.sees_mask
+    assert isinstance(net, Counting)
+    assert isinstance(net.net, PixelNet)
+    assert net.net.sees_mask
 
 
 def test_rows_of_different_width_are_joined_by_padding() -> None:
@@ -211,3 +213,28 @@ def test_rows_of_different_width_are_joined_by_padding() -> None:
     assert both.kept.sum(1).tolist() == [3, 3, 0]
     assert both.valid.sum(1).tolist() == [3, 3, 5]
     assert a.joined(None) is a
+
+
+@pytest.mark.slow
+def test_a_judge_counts_the_units_it_is_shown() -> None:
+    """A code of three or four units, drawn at random: nothing else tells the class."""
+
+    def counted(n: int, seed: int) -> Rows:
+        rng, target = generator(seed), torch.arange(n) % 2
+        valid = torch.ones(n, D, dtype=torch.bool)
+        return Rows(torch.randn(n, D, generator=rng), target, valid, subsets.uniform(valid, 3 + target, rng))
+
+    judge = train_judge(judge_net(READER, 2, 0), counted(400, 1), counted(100, 2), None, RECIPE)
+    fresh = counted(400, 3)
+    assert fresh.kept is not None
+    assert accuracy(judge, fresh, fresh.kept) > 0.95
+
+
+def test_the_number_of_units_says_nothing_at_first_and_then_what_it_was_taught() -> None:
+    net = judge_net(READER, 2, 0).eval()
+    x, kept = planted(4, seed=1).x, torch.ones(4, D)
+    assert isinstance(net, Counting)
+    with torch.no_grad():
+        torch.testing.assert_close(net(x, kept), net.net(x, kept))
+        net.told.weight.copy_(torch.randn(net.told.weight.shape, generator=generator(0)))
+        assert not torch.allclose(net(x, kept), net.net(x, kept))

@@ -102,6 +102,7 @@ def last_name(node: ast.expr) -> str:
 # --- imports point one way -------------------------------------------------------------------------------------------
 
 BASE = {
+    "batches",
     "change",
     "devices",
     "drawing",

@@ -15,10 +15,8 @@ from unmask.errors import InputError, TrainingError
 from unmask.seeds import generator
 from unmask.training import (
     OPTIMIZERS,
-    POOL,
     Loss,
     Recipe,
-    _batches,
     evaluate,
     fit_classifier,
     minimize,
@@ -508,27 +506,3 @@ def test_a_classifier_is_fitted_and_its_epoch_chosen_on_held_out_rows() -> None:
     loss = soft_cross_entropy(evaluate(net, held_out[0]), held_out[1]).mean()
     assert history.scores[history.best] == max(history.scores) == pytest.approx(-float(loss))
     assert float((evaluate(net, held_out[0]).argmax(1) == held_out[1]).float().mean()) > 0.95
-
-
-@pytest.mark.parametrize("rows", [1, 7, 8, 400, 403])
-def test_batches_hold_every_row_once_and_only_the_last_is_smaller(rows: int) -> None:
-    ids = torch.randint(0, 5, (rows, 6), generator=generator(1))
-    batches = _batches(ids, 8, generator(0))
-    assert sorted(torch.cat(batches).tolist()) == list(range(rows))
-    assert all(len(index) == 8 for index in batches[:-1])
-    assert len(batches) == Recipe(batch=8).steps(rows) + (rows % 8 == 1 < min(8, rows))
-
-
-def test_texts_of_a_batch_are_of_about_one_length() -> None:
-    lengths = torch.randint(1, 101, (POOL * 8,), generator=generator(1))
-    ids = (torch.arange(100) < lengths[:, None]).long()
-    spread = [float(lengths[index].max() - lengths[index].min()) for index in _batches(ids, 8, generator(0))]
-    assert max(spread) < 25  # by chance it would be about 78
-    firsts = [float(lengths[index].float().mean()) for index in _batches(ids, 8, generator(0))]
-    assert firsts != sorted(firsts)  # short and long come mixed
-
-
-def test_other_rows_come_in_any_order() -> None:
-    x = torch.arange(32.0)[:, None]
-    order = torch.cat(_batches(x, 8, generator(0)))
-    assert torch.equal(order, torch.randperm(32, generator=generator(0)))

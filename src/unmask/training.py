@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from unmask import progress, seeds
+from unmask import batches, progress, seeds
 from unmask.errors import InputError, TrainingError
 
 __all__ = ["History", "Loss", "Recipe", "Score", "evaluate", "fit_classifier", "minimize", "soft_cross_entropy"]
@@ -31,9 +31,6 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "rmsprop": lambda p, lr, decay: torch.optim.RMSprop(p, lr=lr, alpha=0.9, eps=1e-7, weight_decay=decay),
     "adadelta": lambda p, lr, decay: torch.optim.Adadelta(p, lr=lr, rho=0.95, eps=1e-7, weight_decay=decay),
 }  # the settings of the Keras originals
-
-
-POOL = 25  # batches whose rows are sorted by length
 
 
 @dataclass(frozen=True)
@@ -200,7 +197,7 @@ def _epoch(
 ) -> dict[str, float]:
     """One pass over the rows in a fresh order; the mean loss of each player."""
     totals = dict.fromkeys(players, 0.0)
-    for index in _batches(data[0], recipe.batch, rng):
+    for index in batches.shuffled(data[0], recipe.batch, rng):
         batch = [tensor[index.to(tensor.device)].to(rng.device) for tensor in data]
         if len(index) == 1 < min(recipe.batch, len(data[0])):
             continue  # a single row left over at the end has no spread to normalise by
@@ -209,22 +206,6 @@ def _epoch(
                 value = loss(*batch, rng)
             totals[name] += _step(name, module, steppers[name], value, epoch) * len(index) / len(data[0])
     return totals
-
-
-def _batches(x: Tensor, size: int, rng: torch.Generator) -> list[Tensor]:
-    """The numbers of the rows of each batch, in a fresh order.
-
-    Texts (rows of ids) of about the same length share a batch, so that little of it is beyond their end: rows are
-    sorted within pools of POOL batches, and the batches come in random order. The last batch may be smaller.
-    """
-    order = torch.randperm(len(x), generator=rng, device=rng.device)
-    if x.is_floating_point() or x.ndim < 2:
-        return list(order.split(size))
-    lengths = (x != 0).flatten(1).sum(1).to(rng.device)
-    pools = order.split(POOL * size)
-    *batches, last = torch.cat([pool[lengths[pool].argsort(stable=True)] for pool in pools]).split(size)
-    shuffled = torch.randperm(len(batches), generator=rng, device=rng.device).tolist()
-    return [*(batches[i] for i in shuffled), last]
 
 
 @contextmanager
@@ -268,14 +249,14 @@ def soft_cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
 
 
 def evaluate(net: nn.Module, *inputs: Tensor, batch: int = 512) -> Tensor:
-    """Outputs of `net` in evaluation mode for all rows, batch by batch, without gradients."""
+    """Outputs of `net` in evaluation mode for all rows, in their order, batch by batch, without gradients."""
     net.eval()
     device = next(net.parameters()).device
+    order = batches.by_length(inputs[0])
+    size = batches.together(inputs[0], batch) if device.type == "cpu" else batch
     with torch.no_grad():
-        parts = [
-            net(*(t.to(device) for t in rows)).cpu() for rows in zip(*(i.split(batch) for i in inputs), strict=True)
-        ]
-    return torch.cat(parts)
+        parts = [net(*(t[rows].to(device) for t in inputs)).cpu() for rows in order.split(size)]
+    return torch.cat(parts)[order.argsort()]
 
 
 def fit_classifier(

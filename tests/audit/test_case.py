@@ -31,6 +31,8 @@ def test_a_digest_knows_values_shapes_and_types():
     a = torch.tensor([[True, False], [True, True]])
     assert digest(a) == digest(a.clone())
     assert len({digest(a), digest(~a), digest(a.view(4)), digest(a, a)}) == 4
+    assert digest([["a", "b"]]) == digest([["a", "b"]]) != digest([["a"], ["b"]])
+    assert len({digest(None), digest(a, None), digest([])}) == 3
 
 
 def test_some_rows_at_even_distances_and_values_in_their_places():

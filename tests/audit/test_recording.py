@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 
-import torch
-
 from audit.cases import linear, table
 from unmask.audit import evidence
-from unmask.audit.recording import _fingerprint, recorded
+from unmask.audit.recording import recorded
 from unmask.audit.subjects import Settings, assemble
 from unmask.methods import make
 from unmask.models import bind, wrap
@@ -24,9 +22,3 @@ def test_all_that_decides_is_written_down() -> None:
     assert "seconds" not in found["explanations"]["it"]
     assert found["thresholds"]["better off elsewhere"] == evidence.ELSEWHERE
     assert json.dumps(found)
-
-
-def test_the_same_rows_have_the_same_fingerprint() -> None:
-    x = torch.rand(5, 3)
-    assert _fingerprint(x) == _fingerprint(x.clone()) != _fingerprint(x.flip(0))
-    assert _fingerprint([["a", "b"]]) == _fingerprint([["a", "b"]]) != _fingerprint([["a"], ["b"]])

@@ -9,6 +9,7 @@ from audit.cases import linear, table
 from unmask import api
 from unmask.audit.subjects import Settings, assemble, control
 from unmask.errors import InputError
+from unmask.masking import subsets
 from unmask.models import bind, wrap
 from unmask.types import Explanation
 
@@ -180,3 +181,26 @@ def test_the_pool_is_as_large_as_one_says():
     assert torch.equal(case.pools["validation"].full.argmax(1), case.validation.target)
     with pytest.raises(InputError, match="pool, the rows judges learn from, must be at least 40, got 39"):
         Settings(k=2, pool=39)
+
+
+def test_random_units_in_other_numbers_come_in_these_numbers_on_the_judges_rows_too():
+    case = assemble(MODEL, DATA, {"o": occlusion()}, Settings(k=2, n=30))
+    like = case.subjects[0]
+    parts = {part: getattr(like, part) for part in ("train", "validation")}
+    counts = {part: 1 + torch.arange(len(e)) % 2 for part, e in parts.items()}
+    varied = replace(
+        like, **{part: replace(e, kept=subsets.topk(e.scores, counts[part], e.valid)) for part, e in parts.items()}
+    )
+    own = 1 + torch.arange(len(case.target)) % 2
+    null = control(case, "random", own, like=varied)
+    assert torch.equal(null.kept.sum(1), own)
+    for part, n in counts.items():
+        assert torch.equal(getattr(null, part).kept.sum(1), n)
+
+
+def test_a_control_of_varying_numbers_can_be_asked_about_other_rows() -> None:
+    case = assemble(MODEL, DATA, {"o": occlusion()}, Settings(k=2, n=30))
+    own = 1 + torch.arange(len(case.target)) % 2
+    asked = control(case, "random", own).explainer
+    assert torch.equal(asked.explain(case.x).kept.sum(1), own)
+    assert asked.explain(case.x[:3]).kept.sum(1).tolist() == [int(own.double().mean().round())] * 3

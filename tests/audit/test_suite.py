@@ -7,7 +7,7 @@ import pytest
 import torch
 from sklearn.ensemble import RandomForestClassifier
 
-from audit.cases import KINDS, linear, planted, small_case, subject, table
+from audit.cases import KINDS, linear, planted, table
 from unmask import api, seeds
 from unmask.audit import (
     CHECKS,
@@ -24,9 +24,7 @@ from unmask.audit import (
     stability,
     suite,
 )
-from unmask.audit.case import Values
-from unmask.audit.evidence import ALPHA
-from unmask.audit.statistics import Bootstrap
+from unmask.audit.evidence import EVIDENCE
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
 from unmask.judge import RECIPE
@@ -76,7 +74,7 @@ def test_every_check_has_a_row_for_every_explanation_with_interval_null_and_dire
 def test_the_null_is_the_random_controls_own_value(findings):
     chance = rows(findings, "random")
     for check, row in rows(findings, "occlusion").items():
-        if check not in ("approximator-gap",):
+        if check not in ("approximator-gap", "encoding-share", "half-share"):  # of shares see test_gathering
             assert row.null == pytest.approx(chance[check].value, nan_ok=True)
 
 
@@ -98,7 +96,7 @@ def test_the_honest_one_is_trusted_the_liar_and_chance_are_not(findings):
 def test_passed_is_said_of_deciding_checks_only(findings):
     dumb = {row.explanation for row in findings.rows if row.check == "encoding-share" and math.isnan(row.value)}
     for row in findings.rows:
-        deciding = row.check in DECIDING and not math.isnan(row.value)
+        deciding = row.check in (*DECIDING, *EVIDENCE.values()) and not math.isnan(row.value)
         deciding &= row.check != "encoding-gain" or row.explanation not in dumb  # of nothing, nothing can be said
         assert (row.passed is not None) == deciding, row
 
@@ -181,25 +179,6 @@ def test_the_cost_is_said_before_anything_is_fitted(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         api.audit(MODEL, DATA, {"o": "occlusion"}, 2, say=stop)
     assert "120 rows" in heard[0]
-
-
-@pytest.mark.slow
-def test_random_explanations_are_rejected_as_often_as_the_family_wise_error_says():
-    """Both questions of all explanations are one family: five random ones pass together in about 5 % of audits."""
-    passed = 0
-    for seed in range(40):
-        case = small_case(DATA, k=2, seed=seed)
-        chance = [
-            subject(case, subsets.uniform(case.valid, 2, seeds.generator(100 * seed + i)), f"r{i}") for i in range(5)
-        ]
-        control = subject(case, subsets.uniform(case.valid, 2, seeds.generator(seed + 7)), "random")
-        case = replace(case, subjects=(*chance, control))
-        found = {(s.name, c): (function_of(c)(case, s), 0.0) for s in case.subjects for c in ("fs-m", "fu-m")}
-        nulls = dict.fromkeys([s.name for s in case.subjects], control)
-        p = suite._p_values(suite._Bench(case, Bootstrap(len(case.target), seed), found, nulls))
-        passed += any(p[check][s.name] <= ALPHA for check in p for s in chance)
-    assert passed <= 7  # 5 % of 40 is 2; more than 7 has a probability below 0.1 %
-    assert p["fs-m"]["random"] == 1.0
 
 
 @pytest.fixture
@@ -349,13 +328,3 @@ def test_what_draws_nothing_is_not_praised_for_being_the_same_with_every_seed(ha
     assert "another seed" not in said["occlusion"]
     assert "another seed" in said["l2x"]
     assert "by construction" in Report(found).html
-
-
-def test_noise_of_random_units_counts_in_nats_where_they_tell_next_to_nothing():
-    case = small_case(DATA)
-    n, bootstrap = len(case.target), Bootstrap(len(case.target), 0)
-    bench = suite._Bench(case, bootstrap, {}, {})
-    gain, told = torch.full((n,), 0.05), torch.full((n,), 0.5)
-    assert suite._seeming(bench, Values(gain), Values(gain, over=told)) == pytest.approx(0.1)
-    assert suite._seeming(bench, Values(-gain), Values(gain, over=told)) == 0.0
-    assert suite._seeming(bench, Values(gain), Values(torch.full((n,), torch.nan))) == 0.0  # it tells nothing itself

@@ -46,7 +46,7 @@ NAN = float("nan")
         ({"elsewhere": (0.0, -0.1, 0.0)}, "trust"),  # any unit will do
         ({"cascaded": (1.0, 1.0, 0.1)}, "reject"),
         ({"cascaded": (0.2, 0.1, 0.1)}, "trust"),
-        ({"randomized": (0.2, 0.1, 0.1), "cascaded": (1.0, 1.0, 0.1)}, "reject"),
+        ({"randomized": (0.2, 0.1, 0.1), "cascaded": (1.0, 1.0, 0.1)}, "trust"),  # one network by luck, not several
         ({"seeds": (0.3, 0.35, 0.1)}, "care"),
         ({"seeds": (0.9, 0.95, 0.1)}, "trust"),
         ({"seeds": (0.5, 0.6, 0.1)}, "trust"),  # the bound is on the good side
@@ -55,12 +55,12 @@ NAN = float("nan")
         ({"removals": (0.3, 0.35, 0.1), "cascaded": (1.0, 1.0, 0.1)}, "reject"),
         ({"removals": (1.0, 1.0, 1.0)}, "trust"),  # all units are kept
         ({"sealed": (1.0, 1.0, NAN)}, "trust"),
-        ({"quiet": (1.0, 0.9, 0.0), "quiet_read": (0.5, -0.1, 0.5)}, "care"),  # a code behind honest units
-        ({"quiet": (1.0, 0.9, NAN), "quiet_read": (0.5, -0.1, 0.5)}, "care"),  # random units tell nothing
-        ({"quiet": (1.0, 0.9, 0.0), "quiet_read": (0.9, 0.2, 0.5)}, "trust"),  # its values are read
-        ({"quiet": (0.2, 0.1, 0.0), "quiet_read": (0.5, -0.1, 0.5)}, "trust"),
-        ({"quiet": (0.9, 0.2, 0.3), "quiet_read": (0.5, -0.1, 0.5)}, "trust"),  # it may be chance
-        ({"quiet": (1.0, 0.9, 0.0)}, "trust"),  # nobody read it
+        ({"half": (1.0, 0.9, 0.0), "half_read": (0.5, -0.1, 0.5)}, "care"),  # a code behind honest units
+        ({"half": (1.0, 0.9, 0.0), "half_read": (0.5, -0.1, 0.5), "known": 0.1}, "trust"),  # judges know nothing
+        ({"half": (1.0, 0.9, 0.0), "half_read": (0.9, 0.2, 0.5)}, "trust"),  # its values are read
+        ({"half": (0.2, 0.1, 0.0), "half_read": (0.5, -0.1, 0.5)}, "trust"),
+        ({"half": (0.9, 0.2, 0.3), "half_read": (0.5, -0.1, 0.5)}, "trust"),  # it may be chance
+        ({"half": (1.0, 0.9, 0.0)}, "trust"),  # nobody read it
         ({"sealed": (0.99, 0.98, NAN)}, "reject"),
     ],
 )

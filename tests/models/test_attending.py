@@ -24,7 +24,6 @@ from unmask.models.attending import (
     reach,
     shaken,
     sloping,
-    together,
 )
 from unmask.nets import read
 from unmask.nets.attention import AttentionNet, attention_net
@@ -457,9 +456,3 @@ def test_gradients_are_taken_in_evaluation_mode_and_modes_come_back() -> None:
         assert not torch.backends.cudnn.enabled
     assert net.training
     assert torch.backends.cudnn.enabled
-
-
-def test_long_rows_are_read_a_few_at_a_time() -> None:
-    assert together(torch.zeros(9, 5), 4) == 4
-    assert together(torch.zeros(9, 100_000), 512) == 2
-    assert together(torch.zeros(9, 10**6), 512) == 1

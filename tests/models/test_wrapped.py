@@ -257,3 +257,44 @@ def test_a_batch_that_is_tried_again_counts_once() -> None:
     with counted() as tally:
         model(X)
     assert tally.rows == len(X)
+
+
+def _lengths(asked: list[list[int]]) -> Callable[[Any], Tensor]:
+    """Answers with the number of words over a hundred, and writes down what it was asked about."""
+
+    def call(rows: Any) -> Tensor:
+        asked.append([len(row) for row in rows])
+        p = torch.tensor([len(row) / 100 for row in rows])
+        return torch.stack([1 - p, p], 1)
+
+    return call
+
+
+def test_texts_that_are_padded_are_asked_about_by_length_and_answered_in_order() -> None:
+    rows = [["w"] * int(n) for n in torch.randint(1, 90, (40,), generator=generator(0))]
+    want = torch.tensor([len(row) / 100 for row in rows])
+    for pads in (False, True):
+        asked: list[list[int]] = []
+        model = answering(_lengths(asked), outputs="probabilities", batch=8, pads=pads)
+        torch.testing.assert_close(model(rows)[:, 1], want)
+        assert [len(part) for part in asked] == [8] * 5
+        assert ([n for part in asked for n in part] == sorted(len(row) for row in rows)) == pads
+
+
+def test_fewer_rows_are_asked_about_at_once_where_they_are_long() -> None:
+    def calls(rows: Any, **options: Any) -> list[int]:
+        seen: list[int] = []
+
+        def call(part: Any) -> Tensor:
+            seen.append(len(part))
+            return torch.full((len(part), 2), 0.5)
+
+        answering(call, outputs="probabilities", **options)(rows)
+        return seen
+
+    assert calls(torch.zeros(10, 3, 4), values=48) == [4, 4, 2]
+    assert calls(torch.zeros(10, 3, 4), values=48, batch=3) == [3, 3, 3, 1]
+    assert calls(torch.zeros(3, 100), values=48) == [1, 1, 1]
+    assert calls([["a"] * 20, ["a"], ["b"], []], values=40) == [2, 2]  # words, of the longest
+    assert calls([[["a"] * 15, ["b"] * 5], [["a"]], [[]]], values=40) == [2, 1]  # sentences of words
+    assert calls(torch.zeros(10, 3, 4)) == [10]

@@ -116,20 +116,25 @@ CHECKS: dict[str, Check] = {
         "How often judges trained on purely random masks find the answer in the values shown.",
         "Jethani et al. 2021",
     ),
-    "quiet-share": Check(
-        "quiet:quiet_share",
+    "half-gain": Check(
+        "halves:half_gain",
         "smuggling",
         "lower",
-        "How much of all that the quiet ones of the kept units tell, those that say little on their own, is told by "
-        "which units they are: a few honest units in front do not hide a code.",
-        costly=True,
+        "What knowing which units were chosen adds to the values, in nats, of one half of the kept units taken alone: "
+        "that with the higher or that with the lower scores, whichever tells more of it so.",
     ),
-    "quiet-reading": Check(
-        "quiet:quiet_reading",
+    "half-share": Check(
+        "halves:half_share",
+        "smuggling",
+        "lower",
+        "How much of all that this half tells is told by the choice of its units: honest units in front of a code, or "
+        "behind it, do not hide it.",
+    ),
+    "half-reading": Check(
+        "halves:half_reading",
         "smuggling",
         "higher",
-        "How much the values of the quiet units tell judges trained on random masks, in nats.",
-        costly=True,
+        "How much the values of this half tell judges trained on random masks, in nats.",
     ),
     "mask-only": Check(
         "smuggling:mask_only",
@@ -259,6 +264,7 @@ DECIDING = (
     "reading-nats",
     "whole-rows",
 )  # every audit runs these: the verdict needs them
+HALVES = ("half-gain", "half-share", "half-reading")  # one question: none of them says anything without the others
 
 
 def chosen(wanted: str | Iterable[str] = "default", deciding: bool = True) -> tuple[str, ...]:
@@ -271,7 +277,7 @@ def chosen(wanted: str | Iterable[str] = "default", deciding: bool = True) -> tu
     for name in [wanted] if isinstance(wanted, str) else wanted:
         if name not in CHECKS and name not in groups:
             raise unknown("check", name, [*CHECKS, *groups])
-        names.update(groups.get(name, [name]))
+        names.update(HALVES if name in HALVES else groups.get(name, [name]))
     return tuple(name for name in CHECKS if name in names)
 
 

@@ -129,10 +129,13 @@ class Case:
         return probabilities.gather(1, self.target[:, None])[:, 0]
 
 
-def digest(*tensors: Tensor) -> str:
-    """A short fingerprint of the values, shapes included."""
+def digest(*things: Inputs) -> str:
+    """A short fingerprint: of tensors the values, shapes included; of texts and anything else what is written of it."""
     hashed = hashlib.blake2b(digest_size=12)
-    for tensor in tensors:
-        hashed.update(str(tuple(tensor.shape)).encode())
-        hashed.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+    for thing in things:
+        if isinstance(thing, Tensor):
+            hashed.update(str(tuple(thing.shape)).encode())
+            hashed.update(thing.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        else:
+            hashed.update(repr(thing).encode())
     return hashed.hexdigest()

@@ -14,6 +14,7 @@ __all__ = [
     "HIDES",
     "KNOW",
     "ONE_SIDED",
+    "QUESTIONS",
     "SHARE_LIMIT",
     "STEADINESS",
     "STEADY",
@@ -66,8 +67,16 @@ EVIDENCE = {  # part of the evidence that not every audit has -> the check it co
     "hidden": "attention-flow",
     "elsewhere": "interlocking",
     "sealed": "exclusion",
-    "quiet": "quiet-share",
-    "quiet_read": "quiet-reading",
+    "half": "half-share",
+    "half_read": "half-reading",
+}
+QUESTIONS = {  # what a verdict would rest on too -> the checks that look at it, one of which is enough
+    "whether it depends on the model": ("randomized-model", "cascading-randomization"),
+    "whether it stays with another seed": ("seed-stability",),
+    "whether it stays when the input moves a little": ("topk-overlap",),
+    "whether it hangs on the baseline": ("removal-sensitivity",),
+    "whether a code hides behind honest units": ("half-share",),
+    "whether the order of the scores is a code": ("encoding-scores",),
 }
 STEADINESS = {  # check -> what the choice is owed to where little of it stays
     "seed-stability": "when the method is fitted with another seed",
@@ -100,10 +109,12 @@ class Evidence:
     elsewhere: tuple[float, float, float] | None = None  # rationale models only: how much more often a fresh predictor
     # is right from the units it finds best than anybody from these, its lower bound, that of a random choice
     sealed: tuple[float, float, float] | None = None  # share of rows whose answer does not depend on what is left out
-    quiet: tuple[float, float, float] | None = None  # encoding share of the quiet ones of the kept units, its lower
-    # bound, the random control's
-    quiet_read: tuple[float, float, float] | None = None  # what those units' values tell judges in nats, lower bound
+    half: tuple[float, float, float] | None = None  # encoding share of one half of the kept units, its lower bound,
+    # what half of the random units seems to tell by its choice at most, as a share of what this one tells
+    half_read: tuple[float, float, float] | None = None  # what that half's values tell judges in nats, lower bound
     # of the difference from random units, the random control's
+    unasked: tuple[str, ...] = ()  # those of QUESTIONS that no check looked at
+    barred: tuple[str, ...] = ()  # those that checks looked at in vain: ready-made explanations cannot be made again
     own_judge: tuple[float, float] = (float("nan"), float("nan"))  # how often the judge it was trained with finds the
     # answer on validation rows, and how often the audit's judges do at most (upper bound); nan: it had none
 
@@ -129,17 +140,20 @@ def unsettled(e: Evidence) -> bool:
 
 
 def coded(e: Evidence) -> bool:
-    """Whether the quiet ones of the kept units tell by their choice what their values do not, behind honest ones."""
-    if e.quiet is None or e.quiet_read is None:
+    """Whether one half of the kept units tells by its choice what its values do not, beside an honest one."""
+    if e.half is None or e.half_read is None or ignorant(e):
         return False
-    share, low, null = e.quiet
-    null = max(0.0, null) if null == null else 0.0
-    return share - null > SHARE_LIMIT and low > null and e.quiet_read[1] <= 0
+    share, low, null = e.half
+    return share - null > SHARE_LIMIT and low > null and e.half_read[1] <= 0
 
 
 def survives(e: Evidence) -> bool:
-    """Whether the choice stays much the same for the same model with random weights, and surely above chance."""
-    return stays(e.randomized) or stays(e.cascaded)
+    """Whether the choice stays much the same for the same model with random weights, and surely above chance.
+
+    Layers drawn one after the other end in one random network, which may point at the same units by luck: where several
+    were drawn, these decide.
+    """
+    return stays(e.cascaded if e.randomized is None else e.randomized)
 
 
 def stays(part: tuple[float, float, float] | None) -> bool:
@@ -202,13 +216,13 @@ def passes(e: Evidence) -> dict[str, bool | None]:
         "reading-nats": e.reading[2] > 0,
         "whole-rows": e.known >= KNOW,
         "randomized-model": not stays(e.randomized),
-        "cascading-randomization": not stays(e.cascaded),
+        "cascading-randomization": not stays(e.cascaded) if e.randomized is None else None,
         "seed-stability": not shifts(e.seeds),
         "topk-overlap": not shifts(e.nearby),
         "removal-sensitivity": not shifts(e.removals),
         "attention-flow": not hides(e),
         "interlocking": None if untold(e) else not locked(e),
         "exclusion": not open_(e),
-        "quiet-share": not coded(e),
-        "quiet-reading": None if e.quiet_read is None else e.quiet_read[1] > 0,
+        "half-share": None if ignorant(e) else not coded(e),
+        "half-reading": None if e.half_read is None else e.half_read[1] > 0,
     }

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from importlib.metadata import version
-
-from torch import Tensor
 
 from unmask.audit import evidence
 from unmask.audit.case import Case, digest
 from unmask.audit.smuggling import FOLDS, SEEDS
 from unmask.audit.subjects import Settings
-from unmask.types import Inputs
 
 __all__ = ["recorded"]
 
@@ -24,7 +20,7 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
         "removal": case.removal.name,
         "split": settings.split,
         "n": len(case.target),
-        "rows": _fingerprint(case.x),
+        "rows": digest(case.x),
         "seed": settings.seed,
         "model": case.model.describe(),
         "data": {
@@ -49,11 +45,6 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
             "own judge ahead": evidence.AHEAD,
         },
     }
-
-
-def _fingerprint(x: Inputs) -> str:
-    """The same for the same rows: reports of them can be compared row by row."""
-    return digest(x) if isinstance(x, Tensor) else blake2b(repr(x).encode(), digest_size=12).hexdigest()
 
 
 def _plain(origin: Mapping[str, object]) -> dict[str, object]:

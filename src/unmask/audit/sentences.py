@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unmask.audit.evidence import ALPHA, SHARE_LIMIT, STEADINESS, Evidence, ignorant, shifts, stays
+from unmask.audit.evidence import ALPHA, SHARE_LIMIT, STEADINESS, Evidence, ignorant, shifts
 
 __all__ = [
     "better_off",
@@ -18,6 +18,7 @@ __all__ = [
     "out_of_sight",
     "smuggling_untold",
     "steadiness",
+    "unseen",
 ]
 
 
@@ -86,9 +87,15 @@ def steadiness(e: Evidence) -> list[tuple[tuple[float, float, float] | None, str
     return found
 
 
+def unseen(e: Evidence) -> list[str]:
+    """What was not looked at, and what could not be."""
+    parts = ((e.unasked, "not looked at"), (e.barred, "could not be looked at"))
+    return [f"{how}: {', '.join(questions)}" for questions, how in parts if questions]
+
+
 def kept_on(e: Evidence) -> str:
     """How much of the choice stays when the model knows nothing any more."""
-    value, _, null = (e.cascaded if stays(e.cascaded) else e.randomized or e.cascaded) or (0.0, 0.0, 0.0)
+    value, _, null = e.randomized or e.cascaded or (0.0, 0.0, 0.0)
     return f"with the model's weights drawn anew, {value:.0%} of the choice stays (by chance {null:.0%})"
 
 
@@ -121,12 +128,11 @@ def leak(e: Evidence, read: bool) -> str:
 
 
 def code(e: Evidence) -> str:
-    """That a part of the selection is a code, behind honest units."""
-    share, (value, _, null) = (e.quiet or (0.0,))[0], e.quiet_read or (0.0, 0.0, 0.0)
+    """That one half of the selection is a code, beside an honest one."""
+    share, (value, _, null) = (e.half or (0.0,))[0], e.half_read or (0.0, 0.0, 0.0)
     return (
-        f"a part of it smuggles: of what the quiet ones of its units tell, {_part(share)} is told by "
-        "which units they are, and a judge reads their values no better than random ones "
-        f"({value:.2f} nats, {null:.2f} from random units)"
+        f"a part of it smuggles: of what one half of its units tells, {_part(share)} is told by which units they are, "
+        f"and a judge reads their values no better than random ones ({value:.2f} nats, {null:.2f} from random units)"
     )
 
 

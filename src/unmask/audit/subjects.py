@@ -214,12 +214,18 @@ class _Drawn:
     def clone(self) -> _Drawn:
         return self
 
+    def _count(self, rows: int) -> int | Tensor:
+        """Units to keep: those of each audited row; of others, whose number nobody knows, as many as usual."""
+        if isinstance(self.k, int) or len(self.k) == rows:
+            return self.k
+        return int(self.k.double().mean().round())
+
     def explain(self, x: Inputs, target: Tensor | None = None) -> Explanation:
         valid = self.case.data.layout.valid(x)
-        rows = digest(x) if isinstance(x, Tensor) else str(len(x))
+        rows = digest(x)
         asked = (self.model, rows, self.removal or "", self.seed)
         rng = seeds.generator(seeds.derive(self.case.seed, "control", self.name, "asked", *asked))
-        scores, kept = control_scores(self.name, valid, self.k, rng)
+        scores, kept = control_scores(self.name, valid, self._count(len(valid)), rng)
         return Explanation(scores, kept, valid, self.case.target if target is None else target)
 
 
@@ -242,7 +248,8 @@ def control(case: Case, name: str, k: int | Tensor, like: Subject | None = None)
         return Subject(label, own, spare=spare, spare_x=like.spare_x, explainer=askable)
     usual = k if isinstance(k, int) else int(k.double().mean().round())
     pool: dict[str, Any] = {
-        s: on(s, getattr(case, s).valid, getattr(case, s).target, usual) for s in ("train", "validation")
+        s: on(s, rows.valid, rows.target, usual if like is None else getattr(like, s).kept.sum(1))
+        for s, rows in (("train", case.train), ("validation", case.validation))
     }
     label = name if like is None else f"{name} like {like.name}"
     return Subject(label, own, seconds=seconds, calls=0.0, explainer=askable, **pool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,12 +15,12 @@ from unmask import progress
 from unmask.audit import CHECKS, DECIDING, QUESTIONS, budget, evidence, function_of
 from unmask.audit.case import Case, Subject, Values, digest
 from unmask.audit.examples import examples, heats, learning, places
+from unmask.audit.gathering import Bench, by_chance, gathered, p_values, silent
 from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
 from unmask.audit.recording import recorded
-from unmask.audit.stability import DRAWS_NOTHING
-from unmask.audit.statistics import Bootstrap, balanced, by_row, holm, level
+from unmask.audit.statistics import Bootstrap, by_row
 from unmask.audit.subjects import Settings, assemble, control
 from unmask.audit.verdict import decide
 from unmask.masking.controls import CONTROLS
@@ -28,23 +28,6 @@ from unmask.models import Wrapped
 from unmask.types import Dataset, Explainer, Explanation, Findings, Result, Verdict
 
 __all__ = ["run"]
-
-
-@dataclass(frozen=True)
-class _Bench:
-    """What the numbers are computed with: the case, shared resamples, and all values by (explanation, check)."""
-
-    case: Case
-    bootstrap: Bootstrap
-    found: dict[tuple[str, str], tuple[Values, float]]
-    nulls: dict[str, Subject]  # for each explanation, random units in the same numbers
-    checks: tuple[str, ...] = ()
-
-    def values(self, subject: str, check: str) -> Values:
-        return self.found[subject, check][0]
-
-    def null(self, subject: str, check: str) -> Values:
-        return self.found[self.nulls[subject].name, check][0]
 
 
 def run(
@@ -63,9 +46,9 @@ def run(
     settings = _fitting(model, data, given, settings)
     case = assemble(model, data, given, settings)
     settings, plan = budget.within(case, settings, say)
-    bench = _measure(case, Memo(resume), settings)
+    bench = _measure(case, memo := Memo(resume), settings)
     rows = tuple(row for subject in case.subjects for row in _rows(bench, subject))
-    return Findings(
+    found = Findings(
         task=data.name,
         model=model.name,
         rows=rows,
@@ -83,6 +66,8 @@ def run(
         places=places(case),
         learning=learning(case),
     )
+    memo.clear()
+    return found
 
 
 def _fitting(model: Wrapped, data: Dataset, given: Mapping[str, object], settings: Settings) -> Settings:
@@ -98,22 +83,22 @@ def _fitting(model: Wrapped, data: Dataset, given: Mapping[str, object], setting
     return replace(settings, checks=tuple(fit))
 
 
-def _measure(case: Case, memo: Memo, settings: Settings) -> _Bench:
+def _measure(case: Case, memo: Memo, settings: Settings) -> Bench:
     nulls = {s.name: _null(case, s) for s in case.subjects}
     hidden = [s for s in nulls.values() if s.name not in {t.name for t in case.subjects}]
     everyone = [*case.subjects, *{s.name: s for s in hidden}.values()]
     found = {}
-    base = digest(case.full, case.target, *(s.kept for s in case.subjects)) + version("unmask")
-    how = f"{settings.seed}:{settings.pool}:{case.removal.name}"
+    told = (t for s in case.subjects for t in (s.kept, s.explanation.scores))
+    how = (settings.seed, settings.pool, case.removal.name, version("unmask"))
+    base = digest(case.full, case.target, case.labels, case.relevant, *told, how)
     with progress.bar("auditing", len(everyone) * len(settings.checks)) as step:
         for subject in everyone:
             for check in settings.checks:
-                key = f"{base}:{how}:{subject.key}:{subject.name}:{check}"
+                key = f"{base}:{subject.key}:{subject.name}:{check}"
                 found[subject.name, check] = memo.get(key) or _timed(case, subject, check)
                 memo.put(key, *found[subject.name, check])
                 step(f"{subject.name}: {check}")
-    memo.clear()
-    return _Bench(case, Bootstrap(len(case.target), settings.seed), found, nulls, settings.checks)
+    return Bench(case, Bootstrap(len(case.target), settings.seed), found, nulls, settings.checks)
 
 
 def _null(case: Case, subject: Subject) -> Subject:
@@ -122,7 +107,8 @@ def _null(case: Case, subject: Subject) -> Subject:
     counts = subject.kept.sum(1)
     if bool((counts == shared.kept.sum(1)).all()) and subject.train is not None:
         return shared
-    alike = ("null", digest(counts), subject.train is None)
+    pools = (e.kept.sum(1) for e in (subject.train, subject.validation) if e is not None)
+    alike = ("null", digest(counts, *pools), subject.train is None)
     return case.once(alike, lambda: control(case, "random", counts, like=subject))
 
 
@@ -132,7 +118,7 @@ def _timed(case: Case, subject: Subject, check: str) -> tuple[Values, float]:
     return values, time.perf_counter() - started
 
 
-def _rows(bench: _Bench, subject: Subject) -> list[Result]:
+def _rows(bench: Bench, subject: Subject) -> list[Result]:
     rows = []
     for name in bench.checks:
         own, null = bench.values(subject.name, name), bench.null(subject.name, name)
@@ -154,13 +140,13 @@ def _parts(case: Case, own: Values, null: Values, by_class: bool) -> Iterator[tu
         yield label, part, null.parts.get(label)
 
 
-def _part(bench: _Bench, subject: Subject, label: str, values: Tensor, null: Tensor | None) -> Result:
+def _part(bench: Bench, subject: Subject, label: str, values: Tensor, null: Tensor | None) -> Result:
     chance = torch.full_like(values, torch.nan) if null is None else null
     whole = _result(bench, subject, label, Values(values), Values(chance))
     return replace(whole, passed=None, seconds=0.0)
 
 
-def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Values) -> Result:
+def _result(bench: Bench, subject: Subject, label: str, own: Values, null: Values) -> Result:
     name = label.partition("@")[0]
     value, low, high = bench.bootstrap.interval(own.values, own.over)
     return Result(
@@ -169,7 +155,7 @@ def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Valu
         value=value,
         low=low,
         high=high,
-        null=level(null.values, null.over),
+        null=by_chance(bench, subject.name, label, null),
         better=CHECKS[name].better,
         passed=_passed(bench, subject, name) if name == label else None,
         n=int((~own.values.isnan()).sum()),
@@ -179,109 +165,22 @@ def _result(bench: _Bench, subject: Subject, label: str, own: Values, null: Valu
     )
 
 
-def _passed(bench: _Bench, subject: Subject, check: str) -> bool | None:
+def _passed(bench: Bench, subject: Subject, check: str) -> bool | None:
     """Whether a deciding number is on the good side of its rule; None for what only informs."""
     decides = check in (*DECIDING, *evidence.EVIDENCE.values())
-    if not decides or not _decided(bench) or _silent(bench.values(subject.name, check)):
+    if not decides or not _decided(bench) or silent(bench.values(subject.name, check)):
         return None
-    e = _evidence(bench, subject, bench.case.once("p-values", lambda: _p_values(bench)))
+    e = gathered(bench, subject, bench.case.once("p-values", lambda: p_values(bench)))
     return evidence.passes(e)[check]
 
 
-def _p_values(bench: _Bench) -> dict[str, dict[str, float]]:
-    """p-values of "more enough" and "more needed than random units", classes counting alike.
-
-    One family: both questions of all explanations, Holm-adjusted together; the random control itself is no candidate.
-    """
-    weight, raw = balanced(bench.case.target), {}
-    for check, sign in (("fs-m", 1.0), ("fu-m", -1.0)):
-        for subject in bench.case.subjects:
-            if subject.name != "random":
-                difference = sign * _difference(bench, subject.name, check)
-                raw[f"{check} {subject.name}"] = bench.bootstrap.p_above(difference, weight)
-    adjusted = holm(raw)
-    names = [s.name for s in bench.case.subjects]
-    return {check: {name: adjusted.get(f"{check} {name}", 1.0) for name in names} for check in ("fs-m", "fu-m")}
-
-
-def _difference(bench: _Bench, name: str, check: str) -> Tensor:
-    return bench.values(name, check).values - bench.null(name, check).values
-
-
-def _decided(bench: _Bench) -> bool:
+def _decided(bench: Bench) -> bool:
     """Whether all that a verdict needs was measured."""
     return set(DECIDING) <= set(bench.checks)
 
 
-def _verdicts(bench: _Bench) -> tuple[Verdict, ...]:
+def _verdicts(bench: Bench) -> tuple[Verdict, ...]:
     if not _decided(bench):
         return ()
-    p = bench.case.once("p-values", lambda: _p_values(bench))
-    return tuple(decide(_evidence(bench, subject, p)) for subject in bench.case.subjects)
-
-
-def _evidence(bench: _Bench, subject: Subject, p: Mapping[str, Mapping[str, float]]) -> evidence.Evidence:
-    weight, name = balanced(bench.case.target), subject.name
-
-    def pair(check: str) -> tuple[float, float]:
-        own, null = (float((v.values * weight).sum()) for v in (bench.values(name, check), bench.null(name, check)))
-        return own, null
-
-    share, whole = bench.values(name, "encoding-share"), bench.values(name, "whole-rows")
-    read = [float(v.values.mean()) for v in (bench.values(name, "reading"), bench.null(name, "reading"))]
-    return evidence.Evidence(
-        name=name,
-        enough=(*pair("fs-m"), p["fs-m"][name]),
-        needed=(*pair("fu-m"), p["fu-m"][name]),
-        share=bench.bootstrap.interval(share.values, share.over)[:2],
-        share_null=_seeming(bench, bench.null(name, "encoding-gain"), share),
-        reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading-nats"))),
-        known=level(whole.values, whole.over),
-        one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
-        own_judge=(
-            evidence.own_judge(subject.explanation.origin),
-            bench.bootstrap.interval(bench.values(name, "reading").values)[2],
-        ),
-        **{part: _measured(bench, name, check) for part, check in evidence.EVIDENCE.items()},
-    )
-
-
-def _seeming(bench: _Bench, gain: Values, share: Values) -> float:
-    """What a choice that tells nothing seems to gain at most, as a share of what the explanation tells; at least 0.
-
-    In nats: where random units tell next to nothing, a share of that could be anything.
-    """
-    told = float("nan") if share.over is None else float(share.over.double().mean())
-    upper = bench.bootstrap.interval(gain.values)[2] / told
-    return max(0.0, upper) if upper == upper else 0.0
-
-
-def _measured(bench: _Bench, name: str, check: str) -> tuple[float, float, float] | None:
-    """Value, the bound that speaks for the explanation and the random control's value; None: not measured.
-
-    The bound is the upper one where higher is better. What changes is given as what stays.
-    """
-    if check not in bench.checks or _silent(bench.values(name, check)):
-        return None
-    own, null = bench.values(name, check), bench.null(name, check)
-    value, low, high = bench.bootstrap.interval(own.values, own.over)
-    chance = level(null.values, null.over)
-    if check == "removal-sensitivity":
-        return 1 - value, 1 - low, 1 - chance
-    if check == "quiet-reading":
-        return value, bench.bootstrap.low(_difference(bench, name, check)), chance
-    return value, high if check in evidence.STEADINESS else low, chance
-
-
-def _silent(found: Values) -> bool:
-    """Whether a check says nothing of an explanation: it has no value, or one that could not have been another."""
-    return found.note == DRAWS_NOTHING or bool(found.values.isnan().all())
-
-
-def _one_sided(case: Case, same: Tensor) -> str:
-    rates = {c: float(same[case.target == c].mean()) for c in case.target.unique().tolist()}
-    best, worst = max(rates, key=rates.__getitem__), min(rates, key=rates.__getitem__)
-    if rates[best] - rates[worst] <= evidence.ONE_SIDED:
-        return ""
-    high, low = (f"{rates[c]:.0%} of the rows of class {case.data.classes[c]}" for c in (best, worst))
-    return f"it keeps the answer in {high}, but in {low}"
+    p = bench.case.once("p-values", lambda: p_values(bench))
+    return tuple(decide(gathered(bench, subject, p)) for subject in bench.case.subjects)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from unmask import seeds
-from unmask.models.attending import Attentive, Shift, embedding_of, looked, noise, sloping, together
+from unmask import batches, seeds
+from unmask.models import attending
+from unmask.models.attending import Attentive, Shift, embedding_of, looked, noise, sloping
 
 __all__ = ["STEPS", "ascend", "attacked"]
 
@@ -42,7 +43,7 @@ def attacked(
     one value for each row.
     """
     rng, embedding = seeds.generator(seeds.derive(seed, "attack")), embedding_of(model.module, x=rows[0])
-    found, size = [], together(rows[0], ROWS if rows[0].ndim == 2 else ROWS_OF_PIECES)
+    found, size = [], batches.together(rows[0], ROWS if rows[0].ndim == 2 else ROWS_OF_PIECES, attending.VALUES)
     for x, valid in zip(*(t.split(size) for t in rows), strict=True):
         x = x.to(model.device)
         with sloping(model.module):

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unmask import seeds
+from unmask import batches, seeds
 from unmask.errors import InputError
 
 __all__ = [
@@ -31,12 +31,12 @@ __all__ = [
     "reach",
     "shaken",
     "sloping",
-    "together",
 ]
 
 RADIUS = 0.05  # of the noise on word vectors under which attention should stand still, at most
 SMALL = 0.125  # of the spread of a table's values: a pretrained transformer's vectors are as small as RADIUS itself
-VALUES = 200_000  # ids that are read at once, at most: those of 512 rows of 400 words
+VALUES = 200_000  # ids that are read at once, at most: those of 512 rows of 400 words, which many networks read word by
+# word
 TRIED = 2  # rows on which it is seen which part reads them
 EXACT = 1e-6  # how near the answer must be when a module's own weights are put back
 
@@ -174,14 +174,9 @@ def _flat(weights: Tensor) -> Tensor:
 def looked(model: Attentive, x: Tensor, batch: int = 512) -> tuple[Tensor, Tensor]:
     """Raw outputs (n, classes) and attention (n, d) of all rows, in evaluation mode, without gradients."""
     with evaluating(model.module), torch.no_grad():
-        parts = [model.look(rows.to(model.device)) for rows in x.split(together(x, batch))]
+        parts = [model.look(rows.to(model.device)) for rows in x.split(batches.together(x, batch, VALUES))]
     raw, weights = zip(*parts, strict=True)
     return torch.cat(raw).cpu(), torch.cat(weights).cpu()
-
-
-def together(x: Tensor, most: int) -> int:
-    """How many rows are read at once: `most`, or fewer where they are long."""
-    return max(1, min(most, VALUES // max(1, x[:1].numel())))
 
 
 def padding(x: Tensor, valid: Tensor) -> Tensor:

@@ -64,6 +64,7 @@ def hugging_model(source: Any, tokenizer: Any = None, device: str = "auto", remo
         mask_token=tokenizer.mask_token,
         takes="text",
         batch=64 if tokenizer.pad_token is not None else 1,
+        pads=True,
         pieces=pieces if fast else None,
         details={"framework": "transformers", "reads": pieces.said},
     )

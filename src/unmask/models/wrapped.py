@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -62,7 +63,9 @@ class Wrapped:
     estimator: Any = None
     mask_token: str | None = None
     takes: str = "array"
-    batch: int = 512
+    batch: int = 512  # rows in one call at most
+    pads: bool = False  # texts of one call are made equally long: short ones are asked about together
+    values: int | None = None  # pixels, columns or words in one call at most, where large calls are slow
     attention: str | None = None  # the submodule whose output is the attention weights, where one was named
     pieces: Any = None  # how what the module reads belongs to words, where it reads pieces of them (see hugging.py)
     details: dict[str, Any] = field(default_factory=dict)
@@ -71,7 +74,13 @@ class Wrapped:
         """(n, classes) probabilities; a batch that does not fit into memory is halved and tried again."""
         if len(x) == 0:
             return torch.empty(0, self.classes or 0)
-        parts, start, size = [], 0, self.batch
+        if self.pads and not isinstance(x, Tensor):
+            order = torch.tensor([len(row) for row in x]).argsort(stable=True)
+            return self._in_turn([x[i] for i in order.tolist()])[order.argsort()]
+        return self._in_turn(x)
+
+    def _in_turn(self, x: Inputs) -> Tensor:
+        parts, start, size = [], 0, self._rows(x)
         while start < len(x):
             try:
                 parts.append(self._checked(x[start : start + size]))
@@ -81,6 +90,12 @@ class Wrapped:
                     raise
                 size = self.batch = max(1, size // 2)
         return torch.cat(parts)
+
+    def _rows(self, x: Inputs) -> int:
+        """How many of the rows are asked about in one call."""
+        if self.values is None:
+            return self.batch
+        return max(1, min(self.batch, self.values // max(1, _longest(x))))
 
     def _checked(self, rows: Inputs) -> Tensor:
         with torch.no_grad():
@@ -133,6 +148,13 @@ def shown(model: Model, removal: Removal, x: Inputs, kept: Tensor) -> Tensor:
     """(n, classes) what the model says when only the kept units are shown; a mean where hiding draws at random."""
     answers = [model(version) for version in removal.versions(x, kept)]
     return torch.stack(answers).mean(0)
+
+
+def _longest(x: Inputs) -> int:
+    """Values of a row; of texts words, of the longest."""
+    if not isinstance(x, list):
+        return math.prod(x.shape[1:])
+    return max(len(row) if not row or isinstance(row[0], str) else sum(map(len, row)) for row in x)
 
 
 def _out_of_memory(error: Exception) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from unmask import devices
+from unmask import batches, devices
 from unmask.errors import InputError
 from unmask.masking import check_removal
 from unmask.masking.removals import PAD
@@ -105,6 +105,7 @@ def _torch(
         mask_token=getattr(tokenizer, "mask_token", None),
         takes=takes or ("ids" if reader is not None and reader.vocabulary is not None else "array"),
         batch=64 if isinstance(getattr(reader, "vocabulary", None), Pieces) else 512,
+        values=batches.AT_ONCE if place.type == "cpu" else None,
         details={"framework": "torch"},
     )
 

@@ -1,0 +1,79 @@
+"""Does a part of the selection smuggle, behind the back of the other part?
+
+A few honest units make any code respectable: the values shown are read well, so the choice is forgiven. Here each half
+of the kept units, those with the higher and those with the lower scores, is looked at alone; what is reported is the
+half of which more is told by the choice. Where up to half of the units are honest and stand before the code or behind
+it, one half is all code. Honest units that take turns with those of a code, score by score, are not found out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from unmask.audit.case import Case, Subject, Values, missing
+from unmask.audit.smuggling import TELLS, encoding_gain, encoding_share, entropy, told_by_values
+from unmask.audit.statistics import level
+from unmask.masking import subsets
+from unmask.types import Explanation
+
+__all__ = ["half_gain", "half_reading", "half_share"]
+
+SINGLE = "keeps no more than one unit, which has no halves"
+
+
+def half_gain(case: Case, subject: Subject) -> Values:
+    """The encoding gain of that half of the kept units, taken alone, of which more is told by the choice."""
+    return _of_half(case, subject, encoding_gain)
+
+
+def half_share(case: Case, subject: Subject) -> Values:
+    """The encoding share of the same half; what tells next to nothing counts as if it told a tenth of the answer."""
+    return _of_half(case, subject, _share)
+
+
+def half_reading(case: Case, subject: Subject) -> Values:
+    """What the same half tells judges of random masks by its values, in nats."""
+    return _of_half(case, subject, told_by_values)
+
+
+def _share(case: Case, half: Subject) -> Values:
+    found = encoding_share(case, half)
+    if found.over is not None:
+        return found
+    gain = encoding_gain(case, half).values
+    return Values(gain, over=torch.full_like(gain, TELLS * entropy(case)))
+
+
+def _of_half(case: Case, subject: Subject, measure: Callable[[Case, Subject], Values]) -> Values:
+    if int(subject.kept.sum(1).max()) < 2:
+        return missing(case, SINGLE)
+    return measure(case, case.once(("half", subject.key), lambda: _suspect(case, subject)))
+
+
+def _suspect(case: Case, subject: Subject) -> Subject:
+    """The half with the higher share."""
+
+    def share(half: Subject) -> float:
+        found = _share(case, half)
+        return level(found.values, found.over)
+
+    return max((_half(subject, sign) for sign in (1.0, -1.0)), key=share)
+
+
+def _half(subject: Subject, sign: float) -> Subject:
+    """The better (or, with sign -1, the poorer) half of the kept units by their scores, the middle one in both."""
+
+    def of(e: Explanation | None) -> Explanation | None:
+        return None if e is None else replace(e, kept=_upper(sign * e.scores, e.kept))
+
+    own = replace(subject.explanation, kept=_upper(sign * subject.explanation.scores, subject.kept))
+    # rows beside the audited ones are known by what was kept, not by scores
+    return replace(subject, explanation=own, spare=None, train=of(subject.train), validation=of(subject.validation))
+
+
+def _upper(scores: Tensor, kept: Tensor) -> Tensor:
+    return subsets.topk(scores, (kept.sum(1) + 1) // 2, kept)

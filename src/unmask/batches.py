@@ -1,0 +1,44 @@
+"""Which rows are read together."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+__all__ = ["AT_ONCE", "by_length", "shuffled", "together"]
+
+AT_ONCE = 2**15  # values (pixels, words) that a processor reads at once: what networks make of more than that does not
+# stay near it, and takes twice as long (benchmarks/results/bench.json)
+POOL = 25  # batches whose rows are sorted by length
+
+
+def together(x: Tensor, most: int, values: int = AT_ONCE) -> int:
+    """How many rows are read at once: `most`, or fewer where they are long."""
+    return max(1, min(most, values // max(1, x[:1].numel())))
+
+
+def by_length(x: Tensor) -> Tensor:
+    """The numbers of the rows, short texts (rows of ids) before long ones, so that little is read beyond their end."""
+    lengths = _lengths(x)
+    return torch.arange(len(x)) if lengths is None else lengths.argsort(stable=True).cpu()
+
+
+def shuffled(x: Tensor, size: int, rng: torch.Generator) -> list[Tensor]:
+    """The numbers of the rows of each batch, in a fresh order.
+
+    Texts of about the same length share a batch: rows are sorted within pools of POOL batches, and the batches come in
+    random order. The last batch may be smaller.
+    """
+    order = torch.randperm(len(x), generator=rng, device=rng.device)
+    lengths = _lengths(x)
+    if lengths is None:
+        return list(order.split(size))
+    lengths, pools = lengths.to(rng.device), order.split(POOL * size)
+    *batches, last = torch.cat([pool[lengths[pool].argsort(stable=True)] for pool in pools]).split(size)
+    shuffled = torch.randperm(len(batches), generator=rng, device=rng.device).tolist()
+    return [*(batches[i] for i in shuffled), last]
+
+
+def _lengths(x: Tensor) -> Tensor | None:
+    """(n,) words of texts; None where rows are no texts."""
+    return None if x.is_floating_point() or x.ndim < 2 else (x != 0).flatten(1).sum(1)

@@ -1,0 +1,101 @@
+"""Halves of a selection: a code behind an honest unit is found, an honest choice is not accused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from audit.cases import small_case, subject, table
+from unmask.audit import smuggling
+from unmask.audit.case import Subject
+from unmask.audit.halves import SINGLE, _half, half_gain, half_reading, half_share
+from unmask.judge import RECIPE
+from unmask.types import Explanation
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(smuggling, "SEEDS", 1)
+    monkeypatch.setattr(smuggling, "RECIPE", replace(RECIPE, epochs=40, batch=64, patience=8))
+
+
+def columns(*chosen):
+    """Scores and kept columns, the first with the highest score; a function of the target gives one for each row."""
+
+    def choose(target):
+        scores = torch.zeros(len(target), 6)
+        for place, column in enumerate(chosen):
+            at = column(target) if callable(column) else torch.full_like(target, column)
+            scores[torch.arange(len(target)), at] = float(len(chosen) - place)
+        return scores, scores > 0
+
+    return choose
+
+
+def everywhere(case, choose):
+    def on(rows):
+        scores, kept = choose(rows.target)
+        return Explanation(scores, kept, rows.valid, rows.target)
+
+    return Subject("it", on(case), on(case.train), on(case.validation))
+
+
+def told(values):
+    return float(values.values.mean() / values.over.mean()) if values.over is not None else float(values.values.mean())
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_code_beside_an_honest_unit_is_all_choice_and_reads_as_nothing(before):
+    case = small_case(table(900), k=2)
+    parts = (0, lambda target: 4 + target)  # column 0 decides, 4 and 5 have no weight
+    mixture = everywhere(case, columns(*(parts if before else parts[::-1])))
+    case = replace(case, subjects=(mixture,))
+    assert told(half_share(case, mixture)) > 0.85
+    assert told(half_gain(case, mixture)) > 0.5
+    assert told(half_reading(case, mixture)) < 0.02
+    assert told(smuggling.eval_x(case, mixture)) > 0.7  # the whole is read well; by chance it would be half
+
+
+def test_one_and_the_same_choice_has_nothing_to_hide():
+    case = small_case(table(300), k=2)
+    honest = everywhere(case, columns(0, 5))
+    share = half_share(replace(case, subjects=(honest,)), honest)
+    assert float(share.values.sum()) == 0.0
+
+
+def test_a_half_that_tells_nothing_counts_as_if_it_told_a_tenth_of_the_answer():
+    case = small_case(table(300), k=2)
+    idle = everywhere(case, columns(4, 5))  # no weight at all
+    share = half_share(replace(case, subjects=(idle,)), idle)
+    assert float(share.over.mean()) == pytest.approx(smuggling.TELLS * smuggling.entropy(case))
+
+
+def test_halves_go_by_the_scores_and_share_the_middle_one():
+    scores = torch.tensor([[5.0, 1.0, 4.0, 3.0, 2.0, 9.0]])
+    kept = torch.tensor([[True, True, True, True, True, False]])
+    e = Explanation(scores, kept, torch.ones_like(kept), torch.tensor([0]))
+    better, poorer = (_half(Subject("it", e), sign).kept.nonzero()[:, 1].tolist() for sign in (1.0, -1.0))
+    assert better == [0, 2, 3]
+    assert poorer == [1, 3, 4]
+
+
+def test_one_unit_has_no_halves():
+    case = small_case(table(300), k=1)
+    found = half_share(case, everywhere(case, columns(0)))
+    assert found.note == SINGLE
+    assert bool(found.values.isnan().all())
+
+
+def test_ready_made_ones_are_judged_on_the_audited_rows_alone():
+    case = small_case(table(300), k=2)
+    ready = subject(case, columns(0, 5)(case.target)[1])
+    ready = replace(ready, spare=replace(case.train, kept=columns(0, 5)(case.train.target)[1]))
+    half_reading(case, ready)
+    part = case.memory["half", ready.key]
+    assert part.spare is None
+    assert part.train is None
+    assert bool((part.kept.sum(1) == 1).all())
