@@ -26,14 +26,14 @@ from unmask.masking import subsets
 from unmask.methods import make
 from unmask.types import Dataset, Explanation, Findings
 
-TASKS = {"digits": ("digits", 8), "tumours": ("tumours", 4), "reviews": ("reviews:preset=easy,n=3000", 4)}
+TASKS = {"digits": ("digits", 8), "tumours": ("tumours", 4), "reviews": ("reviews:preset=easy,n=1000", 4)}
 HONEST = {"digits": "integrated-gradients", "tumours": "occlusion", "reviews": "occlusion"}  # units in mixtures
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.75)  # of honest units in a mixture, at least one
 FIRST = 210  # the first seed: none was used before
 FITTED = 5  # seeds on which learned methods are audited
 METHODS = ("gradient-x-input", "integrated-gradients", "occlusion")
 LEARNED = ("l2x", "real-x", "meed", "mimic")
-CODES = ("position", "value")  # that honest units are mixed with, few to many; with other codes half
+CODES = ("position",)  # that honest units are mixed with, few to many; with other codes half
 UNMIXED = ("order",)  # behind honest units it is their order, which has a check of its own (encoding-scores)
 SHOWN = ("fs-m", "encoding-gain", "encoding-share", "reading", "whole-rows", *HALVES)
 ACCUSED = ("it smuggles", "it leaks", "a part of it smuggles")  # how such reasons begin
