@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import torch
 from torch.testing import assert_close
 
@@ -63,3 +66,17 @@ def test_changing_one_row_changes_no_other():
     after = enough.comprehensiveness(case, subject(case, other)).values
     assert_close(before[1:], after[1:])
     assert before[0] != after[0]
+
+
+def test_the_approximator_gap_is_its_accuracy_less_the_models():
+    case = small_case(k=2)
+    kept = subsets.uniform(case.valid, 2, seeds.generator(0))
+    it = subject(case, kept)
+    read = torch.where(torch.arange(len(case.target)) % 2 == 0, case.target, 1 - case.target)
+    it = replace(it, explainer=SimpleNamespace(approximated=lambda x, shown: read[: len(x)] * shown.any(1)))
+    gap = enough.approximator_gap(case, it).values
+    model = (case.shown(kept).argmax(1) == case.target).float()
+    assert torch.equal(gap, (read == case.target).float() - model)
+    none = enough.approximator_gap(case, subject(case, kept))
+    assert bool(none.values.isnan().all())
+    assert none.note

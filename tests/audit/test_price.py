@@ -17,9 +17,9 @@ def test_the_cost_counts_what_will_be_run():
         return cost(data, given or {"o": "occlusion", "mine": torch.zeros(3)}, Settings(k=2, checks=chosen(checks)))
 
     assert "fresh" not in said("default")
-    assert said("default").endswith("96 judges trained")
+    assert said("default").endswith("56 judges trained")
     assert said([]).endswith("36 judges trained")  # all judges start as those of eval-x
-    assert said("half-share").endswith("96 judges trained")  # both halves
+    assert said("half-share").endswith("56 judges trained")  # both halves
     assert said(["fs-a"]).endswith("at least 5 fresh networks trained")
     assert "at least 10 fresh networks trained" in said(["fs-a", "fu-a"])
     assert said("sen").endswith(f"{stability.DRAWS * 120:,} moved rows explained")  # scores alone cannot be moved

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -186,20 +185,6 @@ def test_ready_made_explanations_are_cross_fitted_and_still_caught():
     gain = smuggling.encoding_gain(case, liar).values
     assert float(gain.mean()) > 0.5
     assert float(smuggling.mask_only(case, liar).values.mean()) == 1.0
-
-
-def test_the_approximator_gap_is_its_accuracy_less_the_models():
-    case = small_case(k=2)
-    kept = subsets.uniform(case.valid, 2, seeds.generator(0))
-    it = subject(case, kept)
-    read = torch.where(torch.arange(len(case.target)) % 2 == 0, case.target, 1 - case.target)
-    it = replace(it, explainer=SimpleNamespace(approximated=lambda x, shown: read[: len(x)] * shown.any(1)))
-    gap = smuggling.approximator_gap(case, it).values
-    model = (case.shown(kept).argmax(1) == case.target).float()
-    assert torch.equal(gap, (read == case.target).float() - model)
-    none = smuggling.approximator_gap(case, subject(case, kept))
-    assert bool(none.values.isnan().all())
-    assert none.note
 
 
 @pytest.mark.slow

@@ -144,7 +144,7 @@ CHECKS: dict[str, Check] = {
         "Bai et al. 2021",
     ),
     "approximator-gap": Check(
-        "smuggling:approximator_gap",
+        "enough:approximator_gap",
         "smuggling",
         "lower",
         "How much more often the method's own approximator finds the answer in the selection than the model does.",

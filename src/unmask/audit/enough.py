@@ -1,10 +1,10 @@
-"""Is it enough, is it needed? The model itself, shown what is kept and what is left."""
+"""Is it enough, is it needed? The model itself, shown what is kept and what is left; the approximator beside it."""
 
 from __future__ import annotations
 
-from unmask.audit.case import Case, Subject, Values
+from unmask.audit.case import Case, Subject, Values, missing
 
-__all__ = ["comprehensiveness", "fs_m", "fu_m", "sufficiency"]
+__all__ = ["approximator_gap", "comprehensiveness", "fs_m", "fu_m", "sufficiency"]
 
 
 def fs_m(case: Case, subject: Subject) -> Values:
@@ -25,3 +25,12 @@ def sufficiency(case: Case, subject: Subject) -> Values:
 def comprehensiveness(case: Case, subject: Subject) -> Values:
     """p(target | x) - p(target | everything but the kept units); higher is better. DeYoung et al. 2020."""
     return Values(case.pick(case.full) - case.pick(case.shown(case.valid & ~subject.kept)))
+
+
+def approximator_gap(case: Case, subject: Subject) -> Values:
+    """1[the approximator finds the target] - 1[the model does], from the same selection; near 0 is good."""
+    read = getattr(subject.explainer, "approximated", None)
+    if read is None:
+        return missing(case, "this explanation has no approximator of its own")
+    found = read(case.x, subject.explanation.kept)
+    return Values((found == case.target).float() - fs_m(case, subject).values)

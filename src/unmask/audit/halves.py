@@ -15,19 +15,20 @@ import torch
 from torch import Tensor
 
 from unmask.audit.case import Case, Subject, Values, missing
-from unmask.audit.smuggling import TELLS, encoding_gain, encoding_share, entropy, told_by_values
+from unmask.audit.smuggling import TELLS, encoding, entropy, tells, told_by_values
 from unmask.audit.statistics import level
 from unmask.masking import subsets
 from unmask.types import Explanation
 
 __all__ = ["half_gain", "half_reading", "half_share"]
 
+PAIRS = 1  # of judges for each half: a code is all that its half tells, which one pair sees
 SINGLE = "keeps no more than one unit, which has no halves"
 
 
 def half_gain(case: Case, subject: Subject) -> Values:
     """The encoding gain of that half of the kept units, taken alone, of which more is told by the choice."""
-    return _of_half(case, subject, encoding_gain)
+    return _of_half(case, subject, lambda case, half: Values(_told(case, half)[0]))
 
 
 def half_share(case: Case, subject: Subject) -> Values:
@@ -40,12 +41,14 @@ def half_reading(case: Case, subject: Subject) -> Values:
     return _of_half(case, subject, told_by_values)
 
 
+def _told(case: Case, half: Subject) -> tuple[Tensor, Tensor]:
+    return case.once(("encoding of a half", half.key), lambda: encoding(case, half, PAIRS))
+
+
 def _share(case: Case, half: Subject) -> Values:
-    found = encoding_share(case, half)
-    if found.over is not None:
-        return found
-    gain = encoding_gain(case, half).values
-    return Values(gain, over=torch.full_like(gain, TELLS * entropy(case)))
+    gain, total = _told(case, half)
+    least = torch.full_like(total, TELLS * entropy(case))
+    return Values(gain, over=total if tells(case, total) else least)
 
 
 def _of_half(case: Case, subject: Subject, measure: Callable[[Case, Subject], Values]) -> Values:

@@ -17,7 +17,6 @@ from torch.nn.functional import pad
 
 from unmask import seeds
 from unmask.audit.case import Case, Subject, Values, missing
-from unmask.audit.enough import fs_m
 from unmask.audit.statistics import FLIPS, sign_flips
 from unmask.audit.transplant import permuted, transplant
 from unmask.judge import RECIPE, Draw, Judge, Rows, judge_net, mixed_sizes, train_judge
@@ -27,15 +26,17 @@ from unmask.types import Explanation
 __all__ = [
     "FOLDS",
     "SEEDS",
-    "approximator_gap",
     "cross_fitting",
+    "encoding",
     "encoding_gain",
     "encoding_scores",
     "encoding_share",
+    "entropy",
     "eval_x",
     "mask_only",
     "reading",
     "reading_nats",
+    "tells",
     "told_by_values",
     "whole_rows",
 ]
@@ -117,15 +118,6 @@ def mask_only(case: Case, subject: Subject) -> Values:
     return Values((found == case.target).float())
 
 
-def approximator_gap(case: Case, subject: Subject) -> Values:
-    """1[the approximator finds the target] - 1[the model does], from the same selection; near 0 is good."""
-    read = getattr(subject.explainer, "approximated", None)
-    if read is None:
-        return missing(case, "this explanation has no approximator of its own")
-    found = read(case.x, subject.explanation.kept)
-    return Values((found == case.target).float() - fs_m(case, subject).values)
-
-
 class _Fold:
     """Rows to learn from, to stop on and to judge; `index` are the judged rows' places among the audited ones."""
 
@@ -164,19 +156,24 @@ Exchange = Callable[[Rows, torch.Generator], Tensor]
 
 
 def _encoding(case: Case, subject: Subject) -> tuple[Tensor, Tensor]:
-    return case.once(("encoding", subject.key), lambda: _matched_judges(case, _folds(case, subject), _lent))
+    return case.once(("encoding", subject.key), lambda: encoding(case, subject))
 
 
-def _matched_judges(case: Case, folds: list[_Fold], exchange: Exchange) -> tuple[Tensor, Tensor]:
+def encoding(case: Case, subject: Subject, repeats: int = SEEDS) -> tuple[Tensor, Tensor]:
+    """(n,) gain and total in nats by so many pairs of judges."""
+    return _matched_judges(case, _folds(case, subject), _lent, repeats)
+
+
+def _matched_judges(case: Case, folds: list[_Fold], exchange: Exchange, repeats: int = SEEDS) -> tuple[Tensor, Tensor]:
     """(n,) gain and total of each audited row, averaged over pairs of judges that differ in the pairing only."""
     gain, total = torch.zeros(len(case.target)), torch.zeros(len(case.target))
     for fold in folds:
-        for repeat in range(SEEDS):
+        for repeat in range(repeats):
             seed = seeds.derive(case.seed, "encoding", repeat)
             own = _log_likelihood(case, fold, seed)
             other = own if _same_mask(fold) else _log_likelihood(case, fold, seed, exchange)
-            gain[fold.index] += (own - other) / SEEDS
-            total[fold.index] += (own - _prior(case).log()[fold.test.target]) / SEEDS
+            gain[fold.index] += (own - other) / repeats
+            total[fold.index] += (own - _prior(case).log()[fold.test.target]) / repeats
     return gain, total
 
 

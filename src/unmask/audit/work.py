@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unmask.audit import curves, dependence, fragility, infidelity, roar, smuggling, stability
+from unmask.audit import curves, dependence, fragility, halves, infidelity, roar, smuggling, stability
 from unmask.audit.baseline import ways
 
 __all__ = ["JOBS", "Size", "Work", "job_of", "works"]
@@ -79,7 +79,7 @@ def works(size: Size) -> dict[str, Work]:
         "kept alone": shown,
         "kept away": shown,
         "matched judges": paired,
-        "judges of halves": Work(pairs=2 * paired.pairs),
+        "judges of halves": Work(pairs=2 * 2 * halves.PAIRS * everyone),
         "encoding-scores": paired,
         "neutral judges": panel,
         "judges of random masks": panel,
