@@ -84,9 +84,9 @@ def asked(n: int) -> dict[str, dict[str, float]]:
     explainer = L2X(k=4, recipe=Recipe(epochs=3)).fit(model, data)
     honest, rows, seconds = suite._timed, Counter[str](), Counter[str]()
 
-    def timed(case: Any, subject: Any, check: str) -> Any:
+    def timed(case: Any, subject: Any, check: str, light: bool) -> Any:
         before, started = count[0], time.process_time()
-        found = honest(case, subject, check)
+        found = honest(case, subject, check, light)
         rows[check] += count[0] - before
         seconds[check] += time.process_time() - started
         return found

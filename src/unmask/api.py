@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save
 from torch import nn
 
 from unmask import nets, progress, seeds
-from unmask.audit import chosen
+from unmask.audit import chosen, lighter
 from unmask.audit.price import cost
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
@@ -182,7 +182,8 @@ def audit(
     a `budget` of seconds, checks that would not fit are left out, and `say` hears which.
     """
     begun = time.perf_counter()
-    names = chosen(checks)
+    asked = [checks] if isinstance(checks, str) else list(checks)
+    names = chosen(asked)
     if removal is not None:
         check_removal(removal, data.kind)
     wrapped = bind(model, data, removal)
@@ -190,7 +191,7 @@ def audit(
     size = _common_k(explanations, k, data, split)
     if n < 2:
         raise InputError(f"n is the number of rows to audit and must be at least 2, got {n}")
-    settings = Settings(size, split, n, removal, seed, names, pool, budget, begun)
+    settings = Settings(size, split, n, removal, seed, names, pool, budget, begun, lighter(asked))
     say(cost(data, explanations, settings))
     given = {name: _resolve(name, thing, wrapped, data, settings) for name, thing in explanations.items()}
     return Report(run(wrapped, data, given, settings, resume=None if resume is None else Path(resume), say=say))

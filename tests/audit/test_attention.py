@@ -225,8 +225,13 @@ def test_rows_that_were_not_asked_about_are_said_and_do_not_count(monkeypatch):
     case = looking("hiding")
     monkeypatch.setattr(at, "MOST", int(case.valid[:30].sum()))
     found = attention.flow(case, own(case))
-    assert found.note == "the first 30 rows"
-    assert float(found.over[30:].sum()) == 0.0
+    those = at.asked(case)
+    assert int(case.valid[those].sum()) <= at.MOST
+    assert found.note == f"{len(those)} of the rows"
+    assert int(those.diff().max()) - int(those.diff().min()) <= 1  # from all over the data
+    others = torch.ones(len(case.target), dtype=torch.bool)
+    others[those] = False
+    assert float(found.over[others].sum()) == 0.0
     assert ratio(found) == pytest.approx(1.0, abs=0.1)
 
 

@@ -18,7 +18,8 @@ def test_every_check_resolves_to_a_documented_function_and_belongs_to_a_question
 def test_the_costly_checks_are_run_on_demand_and_the_deciding_ones_always():
     default = chosen("default")
     assert chosen() == default
-    assert set(CHECKS) - set(default) == {name for name, check in CHECKS.items() if check.costly}
+    assert set(CHECKS) - set(default) == {name for name, check in CHECKS.items() if check.costly and not check.light}
+    assert {check.question for name, check in CHECKS.items() if name in default} == set(QUESTIONS)  # none is left out
     assert chosen("all") == tuple(CHECKS)
     assert chosen([]) == tuple(name for name in CHECKS if name in DECIDING)
     assert set(chosen("sen")) == {"sen", *DECIDING}

@@ -12,6 +12,7 @@ from audit.cases import linear, planted, small_case
 from audit.lookers import HOWS, attention_of, looking
 from unmask import distances, seeds
 from unmask.audit import looking as at
+from unmask.audit.case import some
 from unmask.errors import InputError
 from unmask.models import Wrapped, bind, wrap
 from unmask.models.attending import reach
@@ -185,10 +186,14 @@ def test_units_left_out_one_by_one():
 def test_rows_that_are_too_many_are_not_asked_about(monkeypatch):
     case = looking()
     monkeypatch.setattr(at, "MOST", int(case.valid[:5].sum()))
-    assert at.asked(case) == 5
-    got = at.left_out(case)
-    assert bool(got[:5].isfinite().all())
-    assert bool((got[5:].isnan() == case.valid[5:]).all())
+    those = at.asked(case)
+    assert int(case.valid[those].sum()) <= at.MOST < int(case.valid[some(case, len(those) + 1)].sum())
+    got, others = at.left_out(case), torch.ones(len(case.target), dtype=torch.bool)
+    others[those] = False
+    assert bool(got[those].isfinite().all())
+    assert bool((got[others].isnan() == case.valid[others]).all())
+    monkeypatch.setattr(at, "MOST", 0)
+    assert at.asked(case).tolist() == [0]  # one row is asked about whatever it takes
 
 
 def test_attention_to_other_words_in_the_same_place():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 
 from audit.cases import planted, table
-from unmask.audit import chosen, curves, dependence, infidelity, roar, stability
+from unmask.audit import chosen, curves, dependence, fragility, infidelity, roar, stability
+from unmask.audit.light import ROWS
 from unmask.audit.price import cost
 from unmask.audit.subjects import Settings
 
@@ -17,7 +18,10 @@ def test_the_cost_counts_what_will_be_run():
         return cost(data, given or {"o": "occlusion", "mine": torch.zeros(3)}, Settings(k=2, checks=chosen(checks)))
 
     assert "fresh" not in said("default")
-    assert said("default").endswith("56 judges trained")
+    assert said("default").endswith(
+        f"56 judges trained, {stability.DRAWS * ROWS:,} moved rows explained, "
+        f"{fragility.TRIES * ROWS:,} rows led astray"
+    )  # on some of the 120 rows, and nothing is fitted again
     assert said([]).endswith("36 judges trained")  # all judges start as those of eval-x
     assert said("half-share").endswith("56 judges trained")  # both halves
     assert said(["fs-a"]).endswith("at least 5 fresh networks trained")

@@ -36,7 +36,7 @@ def test_what_costs_more_in_words_costs_more_seconds(check: str) -> None:
     kept[:, 0] = True
     one = case.__class__(**{**vars(case), "subjects": (subject(case, kept),)})
     rates = Rates(answer=0.01, lesson=0.001, fitting=2.0)
-    seconds = costs(one, Settings(k=2), rates)[job_of(check)]
+    seconds = costs(one, Settings(k=2, checks=chosen(check)), rates)[job_of(check)]
     said = cost(case.data, {"o": "occlusion"}, Settings(k=2, checks=chosen(check)))
     if said != cost(case.data, {"o": "occlusion"}, Settings(k=2, checks=chosen([]))):
         assert seconds > 0 or job_of(check) in ("moved rows", "fragility")  # nobody here can be asked

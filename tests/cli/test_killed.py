@@ -26,12 +26,12 @@ smuggling.SEEDS, smuggling.RECIPE = 1, replace(smuggling.RECIPE, epochs=1)
 honest, words = suite._timed, sys.argv[1:]
 
 def once(out, die_at):
-    def timed(case, subject, check):
+    def timed(case, subject, check, light):
         with open(f"begun-{out}", "a") as file:
             file.write(f"{subject.name} {check}\\n")
         if sum(1 for _ in open(f"begun-{out}")) == die_at:
             os.kill(os.getpid(), signal.SIGKILL)
-        return honest(case, subject, check)
+        return honest(case, subject, check, light)
 
     child = os.fork()
     if child:

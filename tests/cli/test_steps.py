@@ -259,11 +259,11 @@ def test_ctrl_c_in_an_audit_keeps_what_is_finished(run: Run, place: Path, monkey
     asked: list[tuple[str, str]] = []
     honest = suite._timed
 
-    def counted(case: Any, subject: Any, check: str) -> Any:
+    def counted(case: Any, subject: Any, check: str, light: bool) -> Any:
         if len(asked) == stop_at:
             raise KeyboardInterrupt
         asked.append((subject.name, check))
-        return honest(case, subject, check)
+        return honest(case, subject, check, light)
 
     monkeypatch.setattr(suite, "_timed", counted)
     stop_at = -1

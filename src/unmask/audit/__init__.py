@@ -11,7 +11,7 @@ from unmask.audit.inside import INSIDE
 from unmask.audit.questions import QUESTIONS, Check
 from unmask.errors import unknown
 
-__all__ = ["CHECKS", "DECIDING", "QUESTIONS", "Check", "chosen", "function_of"]
+__all__ = ["CHECKS", "DECIDING", "QUESTIONS", "Check", "chosen", "function_of", "lighter"]
 
 CHECKS: dict[str, Check] = {
     "fs-m": Check(
@@ -182,6 +182,7 @@ CHECKS: dict[str, Check] = {
         "random weights.",
         "Adebayo et al. 2018",
         costly=True,
+        light=True,
     ),
     "permuted-labels": Check(
         "dependence:permuted_labels",
@@ -270,15 +271,25 @@ HALVES = ("half-gain", "half-share", "half-reading")  # one question: none of th
 def chosen(wanted: str | Iterable[str] = "default", deciding: bool = True) -> tuple[str, ...]:
     """The checks an audit runs, in the order of the table: those named and the `deciding` ones.
 
-    "default" stands for all that are not costly, "all" for the whole table; both may stand among names.
+    "default" stands for all that are not costly, and those that can be run lightly; "all" for the whole table; both may
+    stand among names.
     """
-    groups = {"default": [name for name, check in CHECKS.items() if not check.costly], "all": list(CHECKS)}
+    usual = [name for name, check in CHECKS.items() if not check.costly or check.light]
+    groups = {"default": usual, "all": list(CHECKS)}
     names = set(DECIDING if deciding else ())
     for name in [wanted] if isinstance(wanted, str) else wanted:
         if name not in CHECKS and name not in groups:
             raise unknown("check", name, [*CHECKS, *groups])
         names.update(HALVES if name in HALVES else groups.get(name, [name]))
     return tuple(name for name in CHECKS if name in names)
+
+
+def lighter(wanted: str | Iterable[str] = "default") -> tuple[str, ...]:
+    """Those of the checks that are run lightly: they came with "default", nobody named them."""
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    if "default" not in names or "all" in names:
+        return ()
+    return tuple(name for name, check in CHECKS.items() if check.light and name not in names)
 
 
 def function_of(name: str) -> Callable[..., Any]:

@@ -192,7 +192,7 @@ def flow(case: Case, subject: Subject) -> Values:
     if bool(found.values.isnan().all()):
         return found
     decided = left_out(case).nan_to_num().amax(1)
-    if float(decided[: asked(case)].mean()) < DECISIVE:
+    if float(decided[asked(case)].mean()) < DECISIVE:
         return missing(case, "no single word decides much: there is nothing for attention to hide")
     return Values(found.values, decided, _asked(case))
 
@@ -292,5 +292,5 @@ def _rng(case: Case, what: str) -> torch.Generator:
 
 
 def _asked(case: Case) -> str:
-    rows = asked(case)
-    return f"the first {rows} rows" if rows < len(case.valid) else ""
+    rows = len(asked(case))
+    return f"{rows} of the rows" if rows < len(case.valid) else ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from unmask.audit import CHECKS, DECIDING, smuggling
 from unmask.audit.case import Case, Subject
 from unmask.audit.subjects import Settings
-from unmask.audit.work import Size, Work, job_of, works
+from unmask.audit.work import Size, Work, job_of, planned
 from unmask.errors import InputError
 from unmask.judge import RECIPE, judge_net, mixed_sizes, train_judge
 
@@ -102,7 +102,7 @@ def costs(case: Case, settings: Settings, rates: Rates) -> dict[str, float]:
         asked = answer * work.answers + explained * (work.moved + work.astray)
         return taught + asked + FOREST * work.forests + rates.fitting * work.refits
 
-    known = works(Size(n, len(everyone), case.data.kind))
+    known = planned(Size(n, len(everyone), case.data.kind), settings.checks, settings.light or ())
     usual = {
         name: Work(networks=len(everyone)) if CHECKS[name].costly else Work(answers=n * len(everyone))
         for name in settings.checks

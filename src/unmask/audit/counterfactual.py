@@ -104,11 +104,12 @@ def _put(x: Inputs, rows: Tensor, new: Inputs) -> Inputs:
 
 
 def _donors(case: Case, index: Tensor) -> Tensor:
-    """(r, DONORS) training rows that the model answers otherwise, drawn for each row."""
+    """(r, DONORS) training rows that the model answers otherwise, drawn for each row; some twice where they are few."""
     said, rng = case.train.target, seeds.generator(seeds.derive(case.seed, "donors"))
     chance = torch.rand(len(index), len(said), generator=rng)
     other = said != case.target[index][:, None]
-    return chance.masked_fill(~other, -1.0).topk(min(DONORS, len(said)), dim=1).indices
+    order = chance.masked_fill(~other, -1.0).argsort(dim=1, descending=True)
+    return order.gather(1, torch.arange(DONORS) % other.sum(1, keepdim=True).clamp(min=1))
 
 
 def _found(case: Case, subject: Subject) -> tuple[Tensor, Edit]:

@@ -78,6 +78,7 @@ FURTHER: dict[str, Check] = {
         "How much of the choice stays when the input moves a little.",
         "after Ghorbani et al. 2019",
         costly=True,
+        light=True,
         null=CHANCE,
     ),
     "seed-stability": Check(
@@ -86,6 +87,7 @@ FURTHER: dict[str, Check] = {
         "higher",
         "How much of the choice stays when the method is fitted again with another seed.",
         costly=True,
+        light=True,
         null=CHANCE,
     ),
     "seed-correlation": Check(
@@ -137,6 +139,7 @@ FURTHER: dict[str, Check] = {
         "How much of the choice changes when units are hidden in another way, a mean over pairs of removals.",
         "after Krishna et al. 2022",
         costly=True,
+        light=True,
         null="1 - k/d: random units drawn anew",
     ),
     "feature-agreement": Check(
@@ -198,6 +201,7 @@ FURTHER: dict[str, Check] = {
         "How much of the choice a small change of the input can replace while the answer stays the same.",
         "Ghorbani et al. 2019",
         costly=True,
+        light=True,
     ),
     "counterfactual": Check(
         "counterfactual:counterfactual",
@@ -205,6 +209,7 @@ FURTHER: dict[str, Check] = {
         "higher",
         "How often other values of kept units alone turn the answer; says nothing of whether they could be moved.",
         costly=True,
+        light=True,
     ),
     "counterfactual-size": Check(
         "counterfactual:counterfactual_size",

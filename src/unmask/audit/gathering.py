@@ -9,6 +9,7 @@ from torch import Tensor
 
 from unmask.audit import evidence
 from unmask.audit.case import Case, Subject, Values
+from unmask.audit.light import AGAIN
 from unmask.audit.stability import DRAWS_NOTHING
 from unmask.audit.statistics import Bootstrap, balanced, holm, level
 
@@ -82,7 +83,7 @@ def gathered(bench: Bench, subject: Subject, p: Mapping[str, Mapping[str, float]
             evidence.own_judge(subject.explanation.origin),
             bench.bootstrap.interval(bench.values(name, "reading").values)[2],
         ),
-        unasked=tuple(q for q, checks in evidence.QUESTIONS.items() if not set(checks) & set(bench.checks)),
+        unasked=tuple(q for q, checks in evidence.QUESTIONS.items() if _unasked(bench, name, checks)),
         barred=tuple(q for q, checks in evidence.QUESTIONS.items() if _in_vain(bench, name, checks)),
         **{part: _measured(bench, name, check) for part, check in evidence.EVIDENCE.items()},
     )
@@ -119,8 +120,14 @@ def _measured(bench: Bench, name: str, check: str) -> tuple[float, float, float]
 
 def _in_vain(bench: Bench, name: str, checks: Iterable[str]) -> bool:
     """Whether checks of these were run and none of them has a value."""
-    run = [check for check in checks if check in bench.checks]
-    return bool(run) and all(bool(bench.values(name, check).values.isnan().all()) for check in run)
+    run = [bench.values(name, check) for check in checks if check in bench.checks]
+    empty = all(bool(found.values.isnan().all()) for found in run)
+    return bool(run) and empty and not _unasked(bench, name, checks)
+
+
+def _unasked(bench: Bench, name: str, checks: Iterable[str]) -> bool:
+    """Whether no check of these was run, or only so lightly that it was left out."""
+    return all(bench.values(name, check).note == AGAIN for check in checks if check in bench.checks)
 
 
 def silent(found: Values) -> bool:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from unmask import distances, seeds
-from unmask.audit.case import Case
+from unmask.audit.case import Case, some
 from unmask.data.lexicon import alike
 from unmask.data.vectors import nearest
 from unmask.errors import InputError, UnmaskError
@@ -202,9 +202,11 @@ def on_constants(case: Case, s: Seen) -> Tensor:
     return (w * ((place >= 0) & (place < CONSTANTS))).sum(1)
 
 
-def asked(case: Case) -> int:
-    """How many rows are asked about with each of their units left out: the first ones, as many as are bearable."""
-    return int((case.valid.sum(1).cumsum(0) <= MOST).sum())
+def asked(case: Case) -> Tensor:
+    """The rows that are asked about with each of their units left out: at even distances, as many as are bearable."""
+    units = case.valid.sum(1)
+    bearable = (n for n in range(len(units), 1, -1) if int(units[some(case, n)].sum()) <= MOST)
+    return case.once(("asked about", MOST), lambda: some(case, next(bearable, 1)))
 
 
 def left_out(case: Case) -> Tensor:
@@ -212,8 +214,9 @@ def left_out(case: Case) -> Tensor:
 
     def make() -> Tensor:
         found = torch.where(case.valid, torch.nan, 0.0)
-        for at in case.valid[: asked(case)].nonzero().split(8192):
-            rows, places = at.T
+        those = asked(case)
+        for at in case.valid[those].nonzero().split(8192):
+            rows, places = those[at[:, 0]], at[:, 1]
             kept = case.valid[rows]
             kept[torch.arange(len(at)), places] = False
             answers = shown(case.model, case.removal, rows_of(case.x, rows), kept)

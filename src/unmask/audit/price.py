@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from unmask.audit.subjects import Settings
-from unmask.audit.work import Size, Work, job_of, works
+from unmask.audit.work import Size, Work, job_of, planned
 from unmask.masking.controls import CONTROLS
 from unmask.types import Dataset
 
@@ -17,7 +17,7 @@ def cost(data: Dataset, given: Mapping[str, object], settings: Settings) -> str:
     rows = min(settings.n, len(data[settings.split]))
     judged = sum(min(most, len(data[s])) for s, most in settings.pools.items())
     total = len(given) + len(CONTROLS)
-    known = works(Size(rows, total, data.kind))
+    known = planned(Size(rows, total, data.kind), settings.checks, settings.light or ())
     jobs = [known[job] for job in dict.fromkeys(map(job_of, settings.checks)) if job in known]
     return (
         f"auditing {len(given)} explanations and {len(CONTROLS)} controls on {rows} rows: about "

@@ -56,7 +56,8 @@ def roar_recursive(case: Case, subject: Subject) -> Values:
 
 def _mean(points: Mapping[float, Values]) -> Values:
     curve = {q: found.values for q, found in points.items()}
-    return Values(torch.stack(list(curve.values())).mean(0), note=points[SHARES[0]].note, curve=curve)
+    notes = dict.fromkeys(found.note for found in points.values() if found.note)
+    return Values(torch.stack(list(curve.values())).mean(0), note="; ".join(notes), curve=curve)
 
 
 def _keeping(subject: Subject, share: float) -> Subject:

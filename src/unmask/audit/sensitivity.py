@@ -43,7 +43,7 @@ def sensitivity(case: Case, subject: Subject) -> Values:
     model = case.model
     if not case.data.layout.is_text or not isinstance(model, Wrapped) or model.module is None:
         return missing(case, "only vectors of words of a model with gradients can be moved")
-    index = torch.arange(min(ROWS, len(case.valid)))
+    index = some(case, ROWS)
     valid, target = case.valid[index], case.target[index]
     try:
         ids = model.feed(rows_of(case.x, index))
@@ -65,10 +65,10 @@ def sensitivity(case: Case, subject: Subject) -> Values:
         shape, scores = shift.delta.shape, subject.explanation.scores[index]
         cap = case.once("sensitivity of all words", lambda: _cap(answer, shape, valid, target))
         found = [least(answer, shape, subsets.top_share(scores, share, valid), target, FAR * cap) for share in SHARES]
-    values = torch.full((len(case.valid),), torch.nan)
-    values[index] = torch.stack(found).mean(0)
-    stuck = int(cap.isnan().sum())
-    return Values(values, note=f"the first {len(index)} rows; {stuck} whose answer nothing turned are left out")
+    each = torch.stack(found)
+    stuck, far = int(cap.isnan().sum()), float((each >= FAR * cap).double().mean())
+    note = f"{len(index)} rows; {stuck} whose answer nothing turned are left out; {far:.0%} of the searches failed"
+    return Values(placed(case, index, each.mean(0)), note=f"{note} and count with how far they went")
 
 
 def stability(case: Case, subject: Subject) -> Values:

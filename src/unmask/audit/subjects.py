@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from unmask import progress, seeds
-from unmask.audit import chosen
+from unmask.audit import chosen, lighter
 from unmask.audit.case import Case, Pool, Subject, digest
 from unmask.errors import InputError
 from unmask.judge import Rows
@@ -40,8 +40,12 @@ class Settings:
     pool: int = 2000  # rows to learn from, at most; a quarter as many to stop on
     budget: float | None = None  # seconds from `begun` on; checks that do not fit are left out
     begun: float = 0.0
+    light: tuple[str, ...] | None = None  # those of the checks that are run lightly; None: as by default
 
     def __post_init__(self) -> None:
+        if self.light is None:
+            usual = self.checks == chosen("default")
+            object.__setattr__(self, "light", lighter() if usual else ())
         if self.pool < 4 * LEAST:
             raise InputError(f"pool, the rows judges learn from, must be at least {4 * LEAST}, got {self.pool}")
 

@@ -16,6 +16,7 @@ from unmask.audit import CHECKS, DECIDING, QUESTIONS, budget, evidence, function
 from unmask.audit.case import Case, Subject, Values, digest
 from unmask.audit.examples import examples, heats, learning, places
 from unmask.audit.gathering import Bench, by_chance, gathered, p_values, silent
+from unmask.audit.light import lightly
 from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo
@@ -94,8 +95,9 @@ def _measure(case: Case, memo: Memo, settings: Settings) -> Bench:
     with progress.bar("auditing", len(everyone) * len(settings.checks)) as step:
         for subject in everyone:
             for check in settings.checks:
-                key = f"{base}:{subject.key}:{subject.name}:{check}"
-                found[subject.name, check] = memo.get(key) or _timed(case, subject, check)
+                how_much = " lightly" if check in (settings.light or ()) else ""
+                key = f"{base}:{subject.key}:{subject.name}:{check}{how_much}"
+                found[subject.name, check] = memo.get(key) or _timed(case, subject, check, bool(how_much))
                 memo.put(key, *found[subject.name, check])
                 step(f"{subject.name}: {check}")
     return Bench(case, Bootstrap(len(case.target), settings.seed), found, nulls, settings.checks)
@@ -112,9 +114,9 @@ def _null(case: Case, subject: Subject) -> Subject:
     return case.once(alike, lambda: control(case, "random", counts, like=subject))
 
 
-def _timed(case: Case, subject: Subject, check: str) -> tuple[Values, float]:
+def _timed(case: Case, subject: Subject, check: str, light: bool) -> tuple[Values, float]:
     started = time.perf_counter()
-    values = function_of(check)(case, subject)
+    values = lightly(case, subject, check) if light else function_of(check)(case, subject)
     return values, time.perf_counter() - started
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 
 from unmask.audit import curves, dependence, fragility, halves, infidelity, roar, smuggling, stability
 from unmask.audit.baseline import ways
+from unmask.audit.light import ROWS
 
-__all__ = ["JOBS", "Size", "Work", "job_of", "works"]
+__all__ = ["JOBS", "Size", "Work", "job_of", "planned", "works"]
 
 JOBS = {  # check -> what it shares with others and is done once; a check that is not here is a job of its own
     "fs-m": "kept alone",
@@ -66,6 +68,13 @@ class Work:
 
 def job_of(check: str) -> str:
     return JOBS.get(check, check)
+
+
+def planned(size: Size, checks: Iterable[str], light: Collection[str] = ()) -> dict[str, Work]:
+    """`works` of these checks; those that are run `light` take some of the rows, and nothing is fitted again."""
+    jobs = {job_of(check) for check in light} - {job_of(check) for check in checks if check not in light}
+    few = works(replace(size, rows=min(size.rows, ROWS)))
+    return works(size) | {job: replace(few[job], refits=0) for job in jobs if job in few}
 
 
 def works(size: Size) -> dict[str, Work]:

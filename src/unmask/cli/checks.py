@@ -11,6 +11,11 @@ from unmask.writing import write_text
 __all__ = ["checks_page", "example", "write_checks"]
 
 BETTER = {"higher": "higher is better", "lower": "lower is better", "none": "for information; neither end is better"}
+RUN = {  # light, costly
+    (True, True): "by default lightly, in full on demand",
+    (False, True): "on demand",
+    (False, False): "run by default",
+}
 HEAD = """# Checks
 
 Written by `unmask checks --out docs/checks.md`; do not edit.
@@ -18,8 +23,9 @@ Written by `unmask checks --out docs/checks.md`; do not edit.
 Every check gives one value for each audited row; the report has their mean with a bootstrap interval, and the value of
 units drawn at random beside it. In the formulas x is a row, k the number of units kept of d, p the probabilities of the
 model M, `target` the class it predicts on the whole row. Those marked *on demand* train or explain much: name them
-(`checks=["default", "roar"]`, `--checks default,roar`) or say `all`. A verdict rests on {deciding},
-and on those marked *decides* where they were run.
+(`checks=["default", "roar"]`, `--checks default,roar`) or say `all`. Those marked *lightly* are run by default on 100
+rows, and not for explainers that would have to be trained again; named, on all rows and for all. A verdict rests on
+{deciding}, and on those marked *decides* where they were run.
 
 ```python
 import unmask
@@ -66,7 +72,7 @@ def _entry(name: str, check: Check) -> str:
     from unmask.audit.evidence import EVIDENCE
 
     said = getdoc(function_of(name)) or ""
-    facts = [BETTER[check.better], "on demand" if check.costly else "run by default"]
+    facts = [BETTER[check.better], RUN[check.light, check.costly]]
     facts += ["decides"] if name in (*DECIDING, *EVIDENCE.values()) else []
     facts += [check.paper] if check.paper else []
     return f"""### `{name}`

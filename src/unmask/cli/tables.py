@@ -42,7 +42,7 @@ def check_rows(checks: Mapping[str, Any]) -> list[Row]:
     return [
         {
             "check": name,
-            "run": "on demand" if c.costly else "default",
+            "run": "lightly" if c.light else "on demand" if c.costly else "default",
             "better": c.better,
             "line": c.line,
             "paper": c.paper,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask import api
-from unmask.audit import chosen
+from unmask.audit import chosen, lighter
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
 from unmask.auto import SET_AUTO
@@ -126,7 +126,7 @@ def measure(cell: Cell, place: Place) -> dict[str, Any]:
         model, explainer = _fitted(cell, data, place)
         rows = cell.rows if cell.split != "validation" else min(cell.rows, max(2, len(data.validation) // 2))
         names = chosen(cell.checks, deciding=cell.verdicts)
-        settings = Settings(cell.k, cell.split, rows, cell.removal, cell.source.seed, names)
+        settings = Settings(cell.k, cell.split, rows, cell.removal, cell.source.seed, names, light=lighter(cell.checks))
         findings = run(bind(model, data, cell.removal), data, {cell.name: explainer}, settings)
     found = [r for r in as_json(findings, version("unmask"))["rows"] if r["explanation"] == cell.name]
     verdict = next((v for v in findings.verdicts if v.explanation == cell.name), None)
