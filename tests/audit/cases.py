@@ -105,5 +105,6 @@ GOOD = Evidence(
     needed=(0.3, 0.9, 0.001),
     share=(0.1, 0.05),
     share_null=0.02,
+    nats=(0.5, 0.1),
     reading=(0.8, 0.5, 0.2),
 )

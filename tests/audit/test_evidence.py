@@ -93,6 +93,7 @@ def test_who_was_trained_with_a_judge(origin, read):
 def test_every_deciding_check_passes_or_does_not():
     found = passes(GOOD)
     assert set(found) == {*DECIDING, *EVIDENCE.values()} <= set(CHECKS)
-    assert found["fs-m"] is found["reading"] is found["encoding-share"] is True
+    assert found["fs-m"] is found["reading-nats"] is found["encoding-share"] is True
+    assert found["reading"] is None
     assert passes(replace(GOOD, share=(0.9, 0.8)))["encoding-share"] is False
     assert passes(replace(GOOD, share=(NAN, NAN)))["encoding-gain"] is None

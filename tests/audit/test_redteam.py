@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from nets.samples import dataset
+from unmask import api
 from unmask.audit.redteam import LIARS, REFERENCES, Mixture, Suspect, suspects
+from unmask.data import load
 from unmask.errors import InputError
 from unmask.methods import make
 from unmask.seeds import generator
@@ -177,3 +179,25 @@ def test_a_mixture_has_its_honest_units_and_a_code():
     masks = {(tuple(m), c) for m, c in zip(code.tolist(), e.target.tolist(), strict=True)}
     assert len(masks) == len({m for m, _ in masks}) == CLASSES
     assert mixture.clone().by is not mixture.by
+
+
+@pytest.mark.slow
+def test_the_audit_rejects_every_liar_accuses_no_reference_and_does_not_trust_a_code_behind_honest_units():
+    data = load("tumours", seed=300)
+    model = api.train_model(data, seed=300)
+    given = {name: suspect.fit(model, data) for name, suspect in suspects(data, K).items()}
+    for code in ("position", "complement"):
+        honest = make("occlusion", K, None, {})
+        given[f"{code} behind honest units"] = Mixture(K, code, honest, K // 2).fit(model, data)
+    found = api.audit(model, data, given, k=K, checks="half-share")
+    verdicts = {v.explanation: v for v in found.verdicts}
+    assert {name: verdicts[name].verdict for name in given if name in LIARS} == dict.fromkeys(
+        (name for name in given if name in LIARS), "reject"
+    )
+    accused = {
+        name: any(reason.startswith(("it smuggles", "it leaks", "a part of it")) for reason in verdicts[name].reasons)
+        for name in given
+    }
+    assert [name for name in REFERENCES if name in given and accused[name]] == []
+    behind = [name for name in given if name.endswith("honest units")]
+    assert {name: (verdicts[name].verdict, accused[name]) for name in behind} == dict.fromkeys(behind, ("care", True))

@@ -204,3 +204,8 @@ def test_a_control_of_varying_numbers_can_be_asked_about_other_rows() -> None:
     asked = control(case, "random", own).explainer
     assert torch.equal(asked.explain(case.x).kept.sum(1), own)
     assert asked.explain(case.x[:3]).kept.sum(1).tolist() == [int(own.double().mean().round())] * 3
+
+
+def test_a_ready_made_explanation_needs_rows_to_be_judged_on():
+    with pytest.raises(InputError, match="judged on the audited rows alone: 10 or more are needed, got 9"):
+        assemble(MODEL, DATA, {"mine": ready()}, Settings(k=2, n=9))

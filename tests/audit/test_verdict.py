@@ -69,9 +69,11 @@ def test_the_rule(change, word):
 
 
 def test_the_reasons_say_what_decided_first():
-    smuggler = decide(replace(GOOD, share=(0.9, 0.8), reading=(0.5, 0.5, -0.1), one_sided="100% against 0%"))
+    smuggler = decide(
+        replace(GOOD, share=(0.9, 0.8), reading=(0.5, 0.5, -0.1), nats=(0.1, 0.12), one_sided="100% against 0%")
+    )
     assert smuggler.reasons[0].startswith("it smuggles the answer: 90% of what it tells")
-    assert "50% right, 50% from random units" in smuggler.reasons[0]
+    assert "(0.10 nats, 0.12 from random units; 50% and 50% right)" in smuggler.reasons[0]
     assert smuggler.reasons[-1].endswith("100% against 0%")
     assert decide(replace(GOOD, share=(0.9, 0.8))).reasons[0].startswith("it leaks the class")
     empty = decide(replace(GOOD, enough=(0.4, 0.4, 0.6), needed=(0.9, 0.9, 0.6)))

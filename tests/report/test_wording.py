@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 
 from report import invented
-from unmask.report.wording import along, find, interval, names_of, number, said, summary
+from unmask.audit import DECIDING as ALWAYS
+from unmask.audit.evidence import EVIDENCE
+from unmask.report.wording import DECIDING, FURTHER, along, find, interval, names_of, number, said, summary
 from unmask.types import Verdict
 
 
@@ -68,3 +70,9 @@ def test_a_summary_names_every_explanation_but_the_controls():
 def test_curves_run_along_units_or_layers():
     assert along("insertion") == "share of the units"
     assert along("cascading-randomization").startswith("share of the layers")
+
+
+def test_all_that_a_verdict_rests_on_has_everyday_words():
+    named = {*DECIDING, *FURTHER}
+    beside = {"encoding-gain", "reading-nats", "whole-rows", "half-reading"}  # the same in nats, and what judges know
+    assert named | beside == {*ALWAYS, *EVIDENCE.values()}

@@ -95,6 +95,7 @@ class Evidence:
     share: tuple[float, float]  # encoding share and its lower bound; nan: the explanation tells nothing
     share_null: float  # what random units seem to tell by their choice at most, as a share of what this one tells
     reading: tuple[float, float, float]  # value, random control's, lower bound of the difference in nats
+    nats: tuple[float, float] = (float("nan"), float("nan"))  # what the values tell judges, and random ones
     known: float = 1.0  # how much of the answer judges read from whole rows
     one_sided: str = ""  # classes between which fs-m differs too much, in words
     randomized: tuple[float, float, float] | None = None  # cosine after the model's weights were drawn anew, its lower
@@ -212,7 +213,7 @@ def passes(e: Evidence) -> dict[str, bool | None]:
         "fu-m": e.needed[2] <= ALPHA,
         "encoding-gain": None if unsettled(e) else not leaks(e),
         "encoding-share": None if unsettled(e) else not leaks(e),
-        "reading": e.reading[2] > 0,
+        "reading": None,  # how often is not how surely: the next one decides
         "reading-nats": e.reading[2] > 0,
         "whole-rows": e.known >= KNOW,
         "randomized-model": not stays(e.randomized),

@@ -69,6 +69,7 @@ def gathered(bench: Bench, subject: Subject, p: Mapping[str, Mapping[str, float]
         return own, null
 
     share, whole = bench.values(name, "encoding-share"), bench.values(name, "whole-rows")
+    told, chance = bench.values(name, "reading-nats"), bench.null(name, "reading-nats")
     read = [float(v.values.mean()) for v in (bench.values(name, "reading"), bench.null(name, "reading"))]
     return evidence.Evidence(
         name=name,
@@ -77,6 +78,7 @@ def gathered(bench: Bench, subject: Subject, p: Mapping[str, Mapping[str, float]
         share=bench.bootstrap.interval(share.values, share.over)[:2],
         share_null=_seeming(bench, bench.null(name, "encoding-gain"), share),
         reading=(read[0], read[1], bench.bootstrap.low(_difference(bench, name, "reading-nats"))),
+        nats=(level(told.values), level(chance.values)),
         known=level(whole.values, whole.over),
         one_sided=_one_sided(bench.case, bench.values(name, "fs-m").values),
         own_judge=(

@@ -119,12 +119,12 @@ def needed(e: Evidence) -> str:
 
 def leak(e: Evidence, read: bool) -> str:
     """That the choice tells what the values do not; `read`: the values tell something too."""
-    told = f"{_part(e.share[0])} of what it tells is told by which units it picks, not by their values"
-    value, null, _ = e.reading
-    level = f"({value:.0%} right, {null:.0%} from random units)"
+    part = f"{_part(e.share[0])} of what it tells is told by which units it picks, not by their values"
+    (value, null, _), (own, chance) = e.reading, e.nats
+    level = f"({own:.2f} nats, {chance:.2f} from random units; {value:.0%} and {null:.0%} right)"
     if read:
-        return f"it leaks the class: {told}; the values still tell a neutral judge something {level}"
-    return f"it smuggles the answer: {told}; a neutral judge reads the values no better than random ones {level}"
+        return f"it leaks the class: {part}; the values still tell a neutral judge something {level}"
+    return f"it smuggles the answer: {part}; a neutral judge reads the values no better than random ones {level}"
 
 
 def code(e: Evidence) -> str:

@@ -24,6 +24,7 @@ from unmask.types import Dataset, Explainer, Explanation, Inputs, Model, Split, 
 
 __all__ = ["Settings", "assemble", "control"]
 
+FEW = 10  # audited rows that five parts are made of, two rows each
 LEAST = 10  # with fewer a judge can neither learn nor stop
 
 
@@ -152,6 +153,11 @@ def _ready_made(case: Case, name: str, e: Explanation, places: _Places, settings
     if len(e) != len(split):
         raise InputError(
             f"{name!r} explains {len(e)} rows, but the {settings.split} split has {len(split)}; explain all of it"
+        )
+    if len(places.audited) < FEW:
+        raise InputError(
+            f"{name!r} came ready-made and is judged on the audited rows alone: {FEW} or more are needed, got "
+            f"{len(places.audited)}"
         )
     own = _checked(name, e.rows(places.audited), case.valid)
     other = int((own.target != case.target).sum())

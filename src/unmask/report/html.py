@@ -18,6 +18,7 @@ from unmask.report.wording import (
     ARROWS,
     DECIDING,
     DIRECTIONS,
+    FURTHER,
     PEOPLE,
     SYMBOLS,
     along,
@@ -125,11 +126,15 @@ def page(findings: Findings, version: str) -> str:
 
 
 def _card(findings: Findings, verdict: Verdict) -> Card:
-    rows = (find(findings, verdict.explanation, check) for check in DECIDING)
+    rows = (
+        row
+        for check in (*DECIDING, *FURTHER)
+        if (row := find(findings, verdict.explanation, check)) is not None
+        if check in DECIDING or row.passed is False
+    )
     numbers = [
-        (DECIDING[r.check], f"{r.check} {ARROWS[r.better]}", said(r.check, r.value), said(r.check, r.null))
+        ((DECIDING | FURTHER)[r.check], f"{r.check} {ARROWS[r.better]}", said(r.check, r.value), said(r.check, r.null))
         for r in rows
-        if r is not None
     ]
     return Card(verdict, SYMBOLS[verdict.verdict], numbers)
 

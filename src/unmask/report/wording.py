@@ -13,6 +13,7 @@ __all__ = [
     "ARROWS",
     "DECIDING",
     "DIRECTIONS",
+    "FURTHER",
     "PEOPLE",
     "SYMBOLS",
     "along",
@@ -33,7 +34,16 @@ DECIDING = {
     "randomized-model": "left, random model",
     "attention-flow": "done by hidden words",
 }
-ESTIMATED = {"encoding-share"}  # shares whose estimate may fall below 0 or above 1
+FURTHER = {  # what a verdict rests on too, where it speaks against an explanation
+    "half-share": "told by choice, one half",
+    "cascading-randomization": "left, layers random",
+    "seed-stability": "stays with other seeds",
+    "topk-overlap": "stays nearby",
+    "removal-sensitivity": "changes with the baseline",
+    "interlocking": "better off elsewhere",
+    "exclusion": "told from it alone",
+}
+ESTIMATED = {"encoding-share", "half-share"}  # shares whose estimate may fall below 0 or above 1
 PEOPLE = "people"  # among places: what they marked, or what is known to decide
 ARROWS = {"higher": "↑", "lower": "↓", "none": ""}
 DIRECTIONS = {
