@@ -58,8 +58,15 @@ def test_terminal_does_not_read_names_as_markup():
 
 
 def test_missing_values_and_checks_leave_a_dash():
-    rows = (invented.result("l2x", "fs-m", math.nan, null=None), invented.result("gradient", "fu-m", 0.5, "lower"))
-    line = next(line for line in shown(replace(invented.findings(), rows=rows)).splitlines() if line.startswith("l2x"))
+    rows = (
+        invented.result("l2x", "fs-m", math.nan, null=None),
+        invented.result("gradient", "fs-m", 0.5),
+        invented.result("gradient", "fu-m", 0.5, "lower"),
+        invented.result("l2x", "randomized-model", math.nan, null=None),
+    )
+    text = shown(replace(invented.findings(), rows=rows))
+    assert "randomized" not in text  # a column of dashes is none
+    line = next(line for line in text.splitlines() if line.startswith("l2x"))
     assert line.split()[-2:] == ["–", "–"]
 
 

@@ -38,7 +38,8 @@ def by_chance(bench: Bench, name: str, check: str, null: Values) -> float:
     gain = {"encoding-share": "encoding-gain", "half-share": "half-gain"}.get(check)
     if gain is None or gain not in bench.checks:
         return level(null.values, null.over)
-    return _seeming(bench, bench.null(name, gain), bench.values(name, check))
+    share = bench.values(name, check)
+    return float("nan") if share.over is None else _seeming(bench, bench.null(name, gain), share)
 
 
 def p_values(bench: Bench) -> dict[str, dict[str, float]]:

@@ -59,7 +59,7 @@ def _against(e: Evidence) -> list[str]:
         reasons.append(f"it hardly depends on the model: {say.kept_on(e)}")
     if leaks(e):
         reasons.append(say.leak(e, _read(e)))
-    if coded(e):
+    if coded(e) and not leaks(e):
         reasons.append(say.code(e))
     if unsettled(e):
         reasons.append(say.smuggling_untold(e))

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from unmask.report.wording import ARROWS, DECIDING, SYMBOLS, find, names_of, number, said
+from unmask.report.wording import ARROWS, DECIDING, ESTIMATED, SYMBOLS, find, names_of, number, said
 
 if TYPE_CHECKING:
     from unmask.change import Change
@@ -32,7 +32,8 @@ def summary(findings: Findings) -> Group:
 
 
 def _table(findings: Findings) -> Table:
-    checks = [check for check in DECIDING if any(row.check == check for row in findings.rows)]
+    there = {row.check for row in findings.rows if row.check in ESTIMATED or math.isfinite(row.value)}
+    checks = [check for check in DECIDING if check in there]
     names = names_of(findings)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0, 0, 0))
     table.add_column("explanation", overflow="fold", max_width=WIDEST)

@@ -13,6 +13,7 @@ __all__ = [
     "ARROWS",
     "DECIDING",
     "DIRECTIONS",
+    "ESTIMATED",
     "FURTHER",
     "PEOPLE",
     "SYMBOLS",
