@@ -7,8 +7,10 @@ from torch import Tensor
 
 __all__ = ["AT_ONCE", "by_length", "shuffled", "together"]
 
-AT_ONCE = 2**15  # values (pixels, words) that a processor reads at once: what networks make of more than that does not
-# stay near it, and takes twice as long (benchmarks/results/bench.json)
+AT_ONCE = (
+    25_000  # values (pixels, words) that a processor reads at once: what networks make of more than that, 250 floats
+)
+# a word, is beyond the 32 MB that C libraries keep for the next batch, and takes up to twice as long
 POOL = 25  # batches whose rows are sorted by length
 
 

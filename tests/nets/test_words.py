@@ -184,3 +184,20 @@ def test_scores_differ_from_word_to_word_and_are_zero_beyond_the_end() -> None:
     assert not usual[~valid].any()
     assert not lively[~valid].any()
     assert usual[valid].std() < 0.05 < 0.2 < lively[valid].std()  # the draw's noise is about 1.3
+
+
+@pytest.mark.parametrize(("words", "width"), [(1, 3), (7, 3), (7, 5), (0, 3)])
+def test_a_convolution_is_torchs_with_its_slopes(words: int, width: int) -> None:
+    layer = nn.Conv1d(6, 4, width, padding=width // 2)
+    ours, theirs = (torch.randn(3, words, 6, generator=generator(0)).requires_grad_() for _ in range(2))
+    found = convolve(layer, ours)
+    assert found.shape == (3, words, 4)
+    if not words:
+        return
+    wanted = layer(theirs.transpose(1, 2)).transpose(1, 2).relu()
+    torch.testing.assert_close(found, wanted)
+    weights = []
+    for made, rows in ((found, ours), (wanted, theirs)):
+        slopes = torch.autograd.grad(made.square().sum(), (rows, layer.weight), retain_graph=True)
+        weights.append(slopes)
+    torch.testing.assert_close(weights[0], weights[1], rtol=1e-4, atol=1e-5)
