@@ -25,7 +25,7 @@ DEVELOPMENT, REPORT = range(70, 73), range(73, 76)
 SETS = ("reviews:preset=hard,bias=0.8", "reviews:preset=hard")
 MODELS = ("rnp+hasty-generator", "rnp", "a2r")  # the first learns at rates that lock it
 TRAINED, ROWS, POOL = 2000, 500, 2000  # reviews to learn from, audited rows, rows that the fresh predictor learns from
-AUDITED = (73,)  # seeds whose models are audited with all that a verdict needs
+AUDITED = ((SETS[0], 73),)  # whose models are audited with all that a verdict needs
 
 
 def fitted(name: str, method: str, seed: int) -> tuple[Any, Dataset]:
@@ -49,7 +49,7 @@ def measure(name: str, method: str, seed: int) -> dict[str, Any]:
         "at most": rounded(high),
         "accuracy": rounded(float((e.target == data.test.y).float().mean())),
         "first sentence": rounded(float(subsets.holds_first(e.kept, e.valid).float().mean())),
-        **({"verdict": verdict(own, data, method, seed)} if seed in AUDITED else {}),
+        **({"verdict": verdict(own, data, method, seed)} if (name, seed) in AUDITED else {}),
     }
 
 
