@@ -69,3 +69,18 @@ def test_answers_come_back_in_the_order_of_the_rows_and_every_input_goes_along()
     assert torch.equal(found[:, 0], torch.arange(1.0, 301.0))
     assert torch.equal(found[:, 1], torch.arange(300.0))
     assert max(net.widths) < 10  # by chance it would be about 45
+
+
+def test_steady_batches_are_the_same_whatever_stands_in_the_rows() -> None:
+    seen: list[list[float]] = []
+
+    class Noting(_Echo):
+        def forward(self, ids: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+            seen.append(other.tolist())
+            return super().forward(ids, other)
+
+    for width in (3, 3000):  # long rows are read a few at a time where batches need not be steady
+        lengths = torch.randint(1, width + 1, (20,), generator=generator(width))
+        ids = (torch.arange(width) < lengths[:, None]).long()
+        evaluate(Noting(), ids, torch.arange(20.0), batch=15, steady=True)
+    assert seen[:2] == seen[2:] == [list(range(15)), list(range(15, 20))]

@@ -93,6 +93,8 @@ def _elsewhere(data: Any, kept: torch.Tensor, rng: torch.Generator) -> Any:
         noise = data.test.x.clone().uniform_(-5, 5, generator=rng)
         return torch.where(data.layout.spread(kept).bool(), data.test.x, noise)
     pool = [unit for row in data.train.x for unit in row]
+    if isinstance(pool[0], list):  # sentences of other lengths, by which rows might come to stand beside others
+        pool += [unit * 2 for unit in pool] + [unit[:1] for unit in pool]
     picks = iter(torch.randint(len(pool), (kept.numel(),), generator=rng).tolist())
     return [
         [unit if marks[j] else pool[next(picks)] for j, unit in enumerate(row)]

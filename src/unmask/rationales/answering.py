@@ -35,7 +35,7 @@ def told(own: Any, x: Inputs, kept: Tensor) -> Tensor:
     """(n, classes) probabilities that the predictor alone tells from the units kept, (n, d)."""
     net, task = _fitted(own)
     prepared = task.reader.prepare(as_inputs(x, task))
-    return evaluate(net.teller, prepared, kept.float()).softmax(1)
+    return evaluate(net.teller, prepared, kept.float(), steady=True).softmax(1)
 
 
 def approximated(own: Any, x: Inputs, kept: Tensor) -> Tensor:
