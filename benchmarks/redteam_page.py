@@ -27,7 +27,7 @@ Written by `python benchmarks/redteam.py --render` from `benchmarks/results/redt
 Every seed has its own split, model, explainers and judges. What each liar does is said in `unmask.audit.redteam`, how
 the audit sees through it in [encoding.md](encoding.md). Counts are audits: those with each verdict, those in which
 smuggling or leaking is a reason, and those in which the report says that it cannot be told."""
-CONSTANT = (":fixed", ":informed")
+CONSTANT = (":fixed", ":informed", ":order")
 COLUMNS = ("of", "trust", "care", "reject", "accused of smuggling", "cannot be told")
 
 Entries = dict[str, dict[str, Any]]
@@ -95,6 +95,7 @@ def _words(curves: dict[str, Entries]) -> str:
         )
     told = (
         "Excess share (the share told by the choice less that of random units) as the score, liars against references. "
+        "Masks that never change (`fixed`, `informed`, `order`, whose code is in the scores) have none and are left out. "
         "A liar may be rejected for emptiness without it, so the tables above say more than the curve:"
     )
     return "\n\n".join(["## ROC curve", "![ROC curve of the excess share](redteam-roc.svg)", told, "\n".join(lines)])
