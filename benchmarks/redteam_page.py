@@ -95,7 +95,7 @@ def _words(curves: dict[str, Entries]) -> str:
         )
     told = (
         "Excess share (the share told by the choice less that of random units) as the score, liars against references. "
-        "Masks that never change (`fixed`, `informed`, `order`, whose code is in the scores) have none and are left out. "
+        "Masks that never change (`fixed`, `informed`, `order`, whose code is in the scores) have none: left out. "
         "A liar may be rejected for emptiness without it, so the tables above say more than the curve:"
     )
     return "\n\n".join(["## ROC curve", "![ROC curve of the excess share](redteam-roc.svg)", told, "\n".join(lines)])
