@@ -94,7 +94,7 @@ def _words(curves: dict[str, Entries]) -> str:
             f"- {task}: area {area:.3f}; above {SHARE_LIMIT} are {found:.0%} of liars, {wrong:.0%} of references"
         )
     told = (
-        "Excess share (the share told by the choice less that of random units) as the score, liars against references. "
+        "Excess share (the share told by the choice less what chance may make of it), liars against references. "
         "Masks that never change (`fixed`, `informed`, `order`, whose code is in the scores) have none: left out. "
         "A liar may be rejected for emptiness without it, so the tables above say more than the curve:"
     )

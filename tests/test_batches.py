@@ -35,9 +35,10 @@ def test_other_rows_come_in_any_order() -> None:
 def test_fewer_long_rows_are_read_at_once() -> None:
     assert together(torch.zeros(5, 14), 512) == 512
     assert together(torch.zeros(5, 1, 28, 28), 512) == AT_ONCE // 784
-    assert together(torch.zeros(5, 10**6), 512) == 1
+    assert together(torch.zeros(5, 10**6).long(), 512) == 1
+    assert together(torch.zeros(5, 10**6), 512) == 512  # columns
     assert together(torch.zeros(0, 14), 512) == 512
-    assert together(torch.zeros(5, 100), 512, values=1000) == 10
+    assert together(torch.zeros(5, 100).long(), 512, values=1000) == 10
 
 
 def test_short_texts_come_first_and_other_rows_as_they_stand() -> None:

@@ -15,7 +15,9 @@ POOL = 25  # batches whose rows are sorted by length
 
 
 def together(x: Tensor, most: int, values: int = AT_ONCE) -> int:
-    """How many rows are read at once: `most`, or fewer where they are long."""
+    """How many rows are read at once: `most`, or fewer where texts or images are long; of tables always `most`."""
+    if x.is_floating_point() and x.ndim == 2:  # networks make less of a column than of a pixel or a word
+        return most
     return max(1, min(most, values // max(1, x[:1].numel())))
 
 

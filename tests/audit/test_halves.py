@@ -78,7 +78,7 @@ def test_halves_go_by_the_scores_and_share_the_middle_one():
     scores = torch.tensor([[5.0, 1.0, 4.0, 3.0, 2.0, 9.0]])
     kept = torch.tensor([[True, True, True, True, True, False]])
     e = Explanation(scores, kept, torch.ones_like(kept), torch.tensor([0]))
-    better, poorer = (_half(Subject("it", e), sign).kept.nonzero()[:, 1].tolist() for sign in (1.0, -1.0))
+    better, poorer = (_half(Subject("it", e), upper).kept.nonzero()[:, 1].tolist() for upper in (True, False))
     assert better == [0, 2, 3]
     assert poorer == [1, 3, 4]
 
@@ -95,7 +95,25 @@ def test_ready_made_ones_are_judged_on_the_audited_rows_alone():
     ready = subject(case, columns(0, 5)(case.target)[1])
     ready = replace(ready, spare=replace(case.train, kept=columns(0, 5)(case.train.target)[1]))
     half_reading(case, ready)
-    part = case.memory["half", ready.key]
+    (part,) = (value for key, value in case.memory.items() if key[0] == "half")
     assert part.spare is None
     assert part.train is None
     assert bool((part.kept.sum(1) == 1).all())
+
+
+def test_both_halves_are_looked_at_where_all_scores_are_the_same():
+    kept = torch.tensor([[True, True, False, True, True, True]])
+    e = Explanation(kept.float(), kept, torch.ones_like(kept), torch.tensor([0]))
+    first, second = (_half(Subject("it", e), upper).kept for upper in (True, False))
+    assert torch.equal(first | second, kept)
+    assert int((first & second).sum()) == 1
+
+
+def test_the_same_units_with_other_scores_have_halves_of_their_own():
+    case = small_case(table(900), k=2)
+    graded = everywhere(case, columns(0, lambda target: 4 + target))
+    flat = everywhere(case, lambda target: (columns(0, 5)(target)[0] * 0 + 1, columns(0, lambda t: 4 + t)(target)[1]))
+    case = replace(case, subjects=(graded, flat))
+    assert told(half_share(case, flat)) > 0.85
+    assert told(half_share(case, graded)) > 0.85
+    assert len([key for key in case.memory if key[0] == "half"]) == 2

@@ -31,6 +31,7 @@ def test_a_check_that_takes_row_by_row_has_the_same_values_on_fewer_rows():
     assert int(there.sum()) == ROWS
     torch.testing.assert_close(few.values[there], full.values[there])
     assert few.parts.keys() == full.parts.keys()
+    assert few.note == f"{ROWS} of the rows; {full.note}"
     assert all(part.shape == whole.target.shape for part in few.parts.values())
 
 

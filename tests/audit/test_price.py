@@ -6,6 +6,7 @@ import torch
 
 from audit.cases import planted, table
 from unmask.audit import chosen, curves, dependence, fragility, infidelity, roar, stability
+from unmask.audit.baseline import ways
 from unmask.audit.light import ROWS
 from unmask.audit.price import cost
 from unmask.audit.subjects import Settings
@@ -18,16 +19,17 @@ def test_the_cost_counts_what_will_be_run():
         return cost(data, given or {"o": "occlusion", "mine": torch.zeros(3)}, Settings(k=2, checks=chosen(checks)))
 
     assert "fresh" not in said("default")
+    again = stability.REFITS + dependence.REFITS + len(ways("table"))
     assert said("default").endswith(
-        f"56 judges trained, {stability.DRAWS * ROWS:,} moved rows explained, "
+        f"56 judges trained, {(stability.DRAWS + again) * ROWS:,} rows explained again, "
         f"{fragility.TRIES * ROWS:,} rows led astray"
     )  # on some of the 120 rows, and nothing is fitted again
     assert said([]).endswith("36 judges trained")  # all judges start as those of eval-x
     assert said("half-share").endswith("56 judges trained")  # both halves
     assert said(["fs-a"]).endswith("at least 5 fresh networks trained")
     assert "at least 10 fresh networks trained" in said(["fs-a", "fu-a"])
-    assert said("sen").endswith(f"{stability.DRAWS * 120:,} moved rows explained")  # scores alone cannot be moved
-    assert said("all", data=planted("words")).count("moved") == 0
+    assert said("sen").endswith(f"{stability.DRAWS * 120:,} rows explained again")  # scores alone cannot be moved
+    assert said("all", data=planted("words")).count("explained again") == 0
     assert said("randomized-model").endswith(f"{dependence.REFITS} explainers fitted again")
     assert "a copy of the model trained on shuffled labels" in said("permuted-labels")
     assert said("topk-overlap") == said("sen")  # the same draws

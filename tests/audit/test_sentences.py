@@ -60,7 +60,7 @@ def test_an_honest_choice_is_called_so(share, said):
     [
         ({"share": (NAN, NAN)}, "judges that see both choice and values learn next to nothing"),
         ({"share_null": 1.6}, "with so few rows even random units may seem to tell 100%"),
-        ({"share": (0.9, 0.0)}, "90% of what it tells seems to be told by which units it picks, but"),
+        ({"share": (0.9, 0.0)}, "seems to be told by which units it picks, but with so few rows it may be 0% as well"),
         ({"share": (0.9, 0.8), "known": 0.12}, "of the answer they read 12% from whole rows; give them"),
         ({"share": (1.38, 0.1), "share_null": 0.4}, "100% of what it tells seems"),  # the judges' noise
         ({"share": (0.45, 0.4), "share_null": 0.3}, "45% of what it tells seems to be told by which units it picks"),

@@ -7,7 +7,7 @@ import torch
 from scipy import stats
 
 from unmask import seeds
-from unmask.audit.statistics import FLIPS, Bootstrap, balanced, by_row, holm, sign_flips
+from unmask.audit.statistics import Bootstrap, balanced, by_row, holm
 
 
 def test_the_interval_of_a_mean_agrees_with_the_normal_one():
@@ -75,25 +75,3 @@ def test_one_number_for_each_row_whose_mean_is_the_value():
     spread = torch.tensor(ratio).std() / 40**0.5  # the delta method against the bootstrap
     _, low, high = Bootstrap(40, 0).interval(values, over)
     assert float(spread) == pytest.approx((high - low) / 3.92, rel=0.1)
-
-
-def test_flipped_signs_agree_with_scipy():
-    values = torch.randn(60, generator=seeds.generator(3)) + 0.25
-    p, effect = sign_flips(values, 0)
-    theirs = stats.permutation_test(
-        (values.numpy(),),
-        lambda v, axis: v.mean(axis),
-        permutation_type="samples",
-        alternative="greater",
-        n_resamples=20000,
-        rng=0,
-    )
-    assert p == pytest.approx(float(theirs.pvalue), abs=0.01)
-    assert effect == pytest.approx(float(values.mean() / values.std()))
-
-
-def test_flipped_signs_find_what_is_there_and_nothing_where_there_is_none():
-    assert sign_flips(torch.ones(50), 0)[0] == pytest.approx(1 / (FLIPS + 1))
-    assert sign_flips(torch.zeros(50), 0) == (1.0, 0.0)
-    below = [sign_flips(torch.randn(40, generator=seeds.generator(s)), s)[0] < 0.1 for s in range(200)]
-    assert 0.05 < sum(below) / 200 < 0.16

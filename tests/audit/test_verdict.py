@@ -20,7 +20,7 @@ NAN = float("nan")
         ({"share": (0.9, 0.8)}, "care"),
         ({"share": (0.9, 0.8), "reading": (0.5, 0.5, -0.1)}, "reject"),
         ({"share": (0.1, 0.0), "reading": (0.5, 0.5, -0.1)}, "trust"),  # a poor reading alone is no smuggling
-        ({"share": (0.1, 0.0), "known": 0.1}, "trust"),
+        ({"share": (0.1, 0.0), "known": 0.1}, "care"),  # a small share of what judges cannot read clears nobody
         ({"share": (0.9, 0.8), "known": 0.1}, "care"),  # judges that know nothing accuse nobody, and clear nobody
         ({"share": (0.9, 0.8), "known": 0.1, "reading": (0.5, 0.5, -0.1)}, "care"),
         ({"share": (0.9, 0.8), "known": 0.1, "reading": (0.5, 0.5, -0.1), "enough": (0.4, 0.4, 0.6)}, "care"),
@@ -56,7 +56,7 @@ NAN = float("nan")
         ({"removals": (1.0, 1.0, 1.0)}, "trust"),  # all units are kept
         ({"sealed": (1.0, 1.0, NAN)}, "trust"),
         ({"half": (1.0, 0.9, 0.0), "half_read": (0.5, -0.1, 0.5)}, "care"),  # a code behind honest units
-        ({"half": (1.0, 0.9, 0.0), "half_read": (0.5, -0.1, 0.5), "known": 0.1}, "trust"),  # judges know nothing
+        ({"half": (1.0, 0.9, 0.0), "half_read": (0.5, -0.1, 0.5), "known": 0.1}, "care"),  # judges know nothing
         ({"half": (1.0, 0.9, 0.0), "half_read": (0.9, 0.2, 0.5)}, "trust"),  # its values are read
         ({"half": (0.2, 0.1, 0.0), "half_read": (0.5, -0.1, 0.5)}, "trust"),
         ({"half": (0.9, 0.2, 0.3), "half_read": (0.5, -0.1, 0.5)}, "trust"),  # it may be chance

@@ -91,7 +91,7 @@ def test_audit_of_a_saved_explainer_and_of_scores(run: Run, place: Path) -> None
 def test_checks_by_name(run: Run, place: Path) -> None:
     ended = run(*AUDIT, "--method", "occlusion", "--checks", "calls, sen", "--out", "report")
     assert (ended.code, ended.err) == (0, "")
-    assert "moved rows explained" in ended.out
+    assert "rows explained again" in ended.out
     report = json.loads(Path("report/report.json").read_text(encoding="utf-8"))
     named = {row["check"].partition("@")[0] for row in report["rows"]}
     assert named == {

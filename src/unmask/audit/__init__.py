@@ -73,9 +73,9 @@ CHECKS: dict[str, Check] = {
         "smuggling:encoding_share",
         "smuggling",
         "lower",
-        "How much of all that the explanation tells about the answer is told by the choice of the units; an estimate: "
-        "below 0 means none, above 1 all.",
+        "How much of all that the explanation tells is told by the choice of the units; below 0: none, above 1: all.",
         "after Puli et al. 2024",
+        null="what random units may seem to tell in its place, at most",
     ),
     "encoding-scores": Check(
         "smuggling:encoding_scores",
@@ -129,6 +129,7 @@ CHECKS: dict[str, Check] = {
         "lower",
         "How much of all that this half tells is told by the choice of its units: honest units in front of a code, or "
         "behind it, do not hide it.",
+        null="what random units may seem to tell in its place, at most",
     ),
     "half-reading": Check(
         "halves:half_reading",

@@ -115,7 +115,8 @@ class Evidence:
     half_read: tuple[float, float, float] | None = None  # what that half's values tell judges in nats, lower bound
     # of the difference from random units, the random control's
     unasked: tuple[str, ...] = ()  # those of QUESTIONS that no check looked at
-    barred: tuple[str, ...] = ()  # those that checks looked at in vain: ready-made explanations cannot be made again
+    barred: tuple[str, ...] = ()  # those that checks looked at in vain: what came ready-made cannot be made again,
+    # words cannot be moved a little, a black box has no weights
     own_judge: tuple[float, float] = (float("nan"), float("nan"))  # how often the judge it was trained with finds the
     # answer on validation rows, and how often the audit's judges do at most (upper bound); nan: it had none
 
@@ -134,8 +135,10 @@ def ignorant(e: Evidence) -> bool:
 def unsettled(e: Evidence) -> bool:
     """Whether nobody can say that the choice smuggles, nor that it does not."""
     share, null = e.share[0], e.share_null
-    if share != share or leaks(e):  # nothing is told; or all is known
-        return share != share
+    if share != share or ignorant(e):  # nothing is told, or nobody could have read it
+        return True
+    if leaks(e):
+        return False
     chance = null > 1 - SHARE_LIMIT or min(share, null) > SHARE_LIMIT  # random units may seem to tell as much
     return chance or share - null > SHARE_LIMIT
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from unmask.audit import evidence
 from unmask.audit.case import Case, Subject, Values
+from unmask.audit.halves import SINGLE
 from unmask.audit.light import AGAIN
 from unmask.audit.stability import DRAWS_NOTHING
 from unmask.audit.statistics import Bootstrap, balanced, holm, level
@@ -124,7 +125,7 @@ def _measured(bench: Bench, name: str, check: str) -> tuple[float, float, float]
 def _in_vain(bench: Bench, name: str, checks: Iterable[str]) -> bool:
     """Whether checks of these were run and none of them has a value."""
     run = [bench.values(name, check) for check in checks if check in bench.checks]
-    empty = all(bool(found.values.isnan().all()) for found in run)
+    empty = all(bool(found.values.isnan().all()) and found.note != SINGLE for found in run)
     return bool(run) and empty and not _unasked(bench, name, checks)
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from unmask.audit.case import Case, Subject, Values, missing
+from unmask.audit.case import Case, Subject, Values, digest, missing
 from unmask.audit.smuggling import TELLS, encoding, entropy, tells, told_by_values
 from unmask.audit.statistics import level
 from unmask.masking import subsets
@@ -54,7 +54,8 @@ def _share(case: Case, half: Subject) -> Values:
 def _of_half(case: Case, subject: Subject, measure: Callable[[Case, Subject], Values]) -> Values:
     if int(subject.kept.sum(1).max()) < 2:
         return missing(case, SINGLE)
-    return measure(case, case.once(("half", subject.key), lambda: _suspect(case, subject)))
+    told = (e.scores for e in (subject.explanation, subject.train, subject.validation) if e is not None)
+    return measure(case, case.once(("half", subject.key, digest(*told)), lambda: _suspect(case, subject)))
 
 
 def _suspect(case: Case, subject: Subject) -> Subject:
@@ -64,19 +65,20 @@ def _suspect(case: Case, subject: Subject) -> Subject:
         found = _share(case, half)
         return level(found.values, found.over)
 
-    return max((_half(subject, sign) for sign in (1.0, -1.0)), key=share)
+    return max((_half(subject, upper) for upper in (True, False)), key=share)
 
 
-def _half(subject: Subject, sign: float) -> Subject:
-    """The better (or, with sign -1, the poorer) half of the kept units by their scores, the middle one in both."""
+def _half(subject: Subject, upper: bool) -> Subject:
+    """The `upper` half of the kept units by their scores, or the other one; the middle one is in both."""
 
     def of(e: Explanation | None) -> Explanation | None:
-        return None if e is None else replace(e, kept=_upper(sign * e.scores, e.kept))
+        return None if e is None else replace(e, kept=_part(e.scores, e.kept, upper))
 
-    own = replace(subject.explanation, kept=_upper(sign * subject.explanation.scores, subject.kept))
+    own = replace(subject.explanation, kept=_part(subject.explanation.scores, subject.kept, upper))
     # rows beside the audited ones are known by what was kept, not by scores
     return replace(subject, explanation=own, spare=None, train=of(subject.train), validation=of(subject.validation))
 
 
-def _upper(scores: Tensor, kept: Tensor) -> Tensor:
-    return subsets.topk(scores, (kept.sum(1) + 1) // 2, kept)
+def _part(scores: Tensor, kept: Tensor, upper: bool) -> Tensor:
+    many = kept.sum(1)
+    return subsets.topk(scores, (many + 1) // 2, kept) if upper else kept & ~subsets.topk(scores, many // 2, kept)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from unmask.audit import function_of
 from unmask.audit.case import Case, Subject, Values, missing, placed, some
+from unmask.audit.stability import DRAWS_NOTHING
 from unmask.types import rows_of
 
 __all__ = ["AGAIN", "ROWS", "lightly"]
@@ -40,10 +41,16 @@ def lightly(case: Case, subject: Subject, check: str) -> Values:
         found,
         values=placed(case, index, found.values),
         over=None if found.over is None else placed(case, index, found.over),
-        note=found.note or (f"{len(index)} of the rows" if len(index) < len(case.target) else ""),
+        note=_noted(found.note, len(index), len(case.target)),
         parts=back(found.parts),
         curve=back(found.curve),
     )
+
+
+def _noted(note: str, rows: int, whole: int) -> str:
+    if rows == whole or note == DRAWS_NOTHING:  # which is known by its words
+        return note
+    return f"{rows} of the rows; {note}" if note else f"{rows} of the rows"
 
 
 def _few(case: Case, index: Tensor) -> Case:
@@ -55,4 +62,7 @@ def _few(case: Case, index: Tensor) -> Case:
 
 
 def _of(subject: Subject, index: Tensor) -> Subject:
-    return replace(subject, explanation=subject.explanation.rows(index))
+    again: Any = subject.explainer
+    if isinstance(getattr(again, "k", None), Tensor):  # a control that keeps as many units as another explanation
+        again = replace(again, k=again.k[index])
+    return replace(subject, explanation=subject.explanation.rows(index), explainer=again)

@@ -34,7 +34,7 @@ def _on_demand(given: Mapping[str, object], jobs: list[Work]) -> list[str]:
     parts = [
         (_all(jobs, "networks"), "at least {} fresh networks trained"),
         (_all(jobs, "retrained"), "{} networks retrained without units"),
-        (askable * _all(jobs, "moved"), "{} moved rows explained"),
+        (askable * _all(jobs, "moved"), "{} rows explained again"),
         (askable * _all(jobs, "astray"), "{} rows led astray"),
         (askable * _all(jobs, "refits"), "{} explainers fitted again"),
         (_all(jobs, "copies"), "a copy of the model trained on shuffled labels"),

@@ -33,7 +33,7 @@ class Check:
     line: str
     paper: str = ""
     by_class: bool = False  # one more row for each class
-    costly: bool = False  # trains or explains much more than the rest: run on demand only
+    costly: bool = False  # trains or explains much more than the rest: in full on demand only
     light: bool = False  # costly, but in a default audit too: on some rows, where nothing is trained again for it
     attention: bool = False  # about the model's attention: left out where it has none
     rationale: bool = False  # about models that explain themselves: left out where none is audited

@@ -32,6 +32,7 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
         "explanations": {s.name: _plain(s.explanation.origin) for s in case.subjects},
         "judges": {"of a kind": SEEDS, "folds where rows are few": FOLDS, "learn from": settings.pool},
         "checks": list(settings.checks),
+        "run lightly": list(settings.light or ()),
         "versions": {name: version(name) for name in ("unmask", "torch", "captum", "scikit-learn", "numpy")},
         "thresholds": {
             "alpha": evidence.ALPHA,

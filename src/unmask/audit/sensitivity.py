@@ -66,7 +66,7 @@ def sensitivity(case: Case, subject: Subject) -> Values:
         cap = case.once("sensitivity of all words", lambda: _cap(answer, shape, valid, target))
         found = [least(answer, shape, subsets.top_share(scores, share, valid), target, FAR * cap) for share in SHARES]
     each = torch.stack(found)
-    stuck, far = int(cap.isnan().sum()), float((each >= FAR * cap).double().mean())
+    stuck, far = int(cap.isnan().sum()), float((each >= FAR * cap)[:, ~cap.isnan()].double().mean().nan_to_num())
     note = f"{len(index)} rows; {stuck} whose answer nothing turned are left out; {far:.0%} of the searches failed"
     return Values(placed(case, index, each.mean(0)), note=f"{note} and count with how far they went")
 

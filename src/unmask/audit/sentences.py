@@ -22,6 +22,9 @@ __all__ = [
 ]
 
 
+_LITTLE = 0.05  # what random units may seem to tell, not worth a word
+
+
 def honest(e: Evidence) -> str:
     """That the choice tells little."""
     return f"{_part(e.share[0])} of what it tells is told by which units it picks: within the honest range"
@@ -33,13 +36,14 @@ def smuggling_untold(e: Evidence) -> str:
     share, null = e.share[0], e.share_null
     if share != share:
         return f"{unknown}: judges that see both choice and values learn next to nothing from it"
-    if ignorant(e) and share - null > SHARE_LIMIT:
+    if ignorant(e):
         why = f"the judges know too little: of the answer they read {_part(e.known)} from whole rows"
         return f"{unknown}: {why}; give them more rows to learn from (pool)"
     seems = f"with so few rows even random units may seem to tell {_part(null)} by their choice"
     if null > 1 - SHARE_LIMIT:
         return f"{unknown}: {seems}"
-    return f"{unknown}: {_part(share)} of what it tells seems to be told by which units it picks, but {seems}"
+    but = f"with so few rows it may be {_part(e.share[1])} as well" if null < _LITTLE else seems
+    return f"{unknown}: {_part(share)} of what it tells seems to be told by which units it picks, but {but}"
 
 
 def _part(share: float) -> str:

@@ -17,7 +17,6 @@ from torch.nn.functional import pad
 
 from unmask import seeds
 from unmask.audit.case import Case, Subject, Values, missing
-from unmask.audit.statistics import FLIPS, sign_flips
 from unmask.audit.transplant import permuted, transplant
 from unmask.judge import RECIPE, Draw, Judge, Rows, judge_net, mixed_sizes, train_judge
 from unmask.masking import subsets
@@ -49,8 +48,8 @@ TELLS = 0.1  # an explanation tells something when it tells this share of the an
 def encoding_gain(case: Case, subject: Subject) -> Values:
     """log J1(target | x, own mask) - log J0(target | x, own mask), in nats; 0 for an honest selection."""
     gain = _encoding(case, subject)[0]
-    p, effect = sign_flips(gain, seeds.derive(case.seed, "flips"))  # judges of a choice that tells nothing are alike
-    return Values(gain, note=f"above 0 with p = {p:.2g} ({FLIPS:,} random signs); effect size {effect:.2f}")
+    spread = float(gain.std())
+    return Values(gain, note=f"effect size {float(gain.mean()) / spread:.2f}, mean over spread" if spread else "")
 
 
 def encoding_share(case: Case, subject: Subject) -> Values:

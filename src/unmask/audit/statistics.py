@@ -9,10 +9,9 @@ from torch import Tensor
 
 from unmask import seeds
 
-__all__ = ["FLIPS", "RESAMPLES", "Bootstrap", "balanced", "by_row", "holm", "level", "sign_flips"]
+__all__ = ["RESAMPLES", "Bootstrap", "balanced", "by_row", "holm", "level"]
 
 RESAMPLES = 2000
-FLIPS = 2000  # random signs of a test
 PART = 200  # resamples that are drawn and summed at once
 LEVEL = 0.95
 
@@ -52,18 +51,6 @@ class Bootstrap:
     def low(self, difference: Tensor) -> float:
         """Lower end of the interval of the mean."""
         return self.interval(difference)[1]
-
-
-def sign_flips(values: Tensor, seed: int) -> tuple[float, float]:
-    """One-sided p-value of "the mean is above 0", by flipping signs at random, and mean / spread, the effect size.
-
-    For values that are as likely as their opposite where there is nothing to find.
-    """
-    flips = torch.rand(FLIPS, len(values), generator=seeds.generator(seed)) < 0.5
-    drawn = torch.where(flips, -values, values).mean(1)
-    p = float(((drawn >= values.mean()).sum() + 1) / (FLIPS + 1))
-    spread = float(values.std())
-    return p, float(values.mean()) / spread if spread > 0 else 0.0
 
 
 def level(values: Tensor, over: Tensor | None = None) -> float:

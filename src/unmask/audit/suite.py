@@ -89,9 +89,10 @@ def _measure(case: Case, memo: Memo, settings: Settings) -> Bench:
     hidden = [s for s in nulls.values() if s.name not in {t.name for t in case.subjects}]
     everyone = [*case.subjects, *{s.name: s for s in hidden}.values()]
     found = {}
-    told = (t for s in case.subjects for t in (s.kept, s.explanation.scores))
+    told = (e.scores for s in case.subjects for e in (s.explanation, s.train, s.validation) if e is not None)
     how = (settings.seed, settings.pool, case.removal.name, version("unmask"))
-    base = digest(case.full, case.target, case.labels, case.relevant, *told, how)
+    kept = (s.kept for s in case.subjects)
+    base = digest(case.full, case.target, case.labels, case.relevant, *kept, *told, how)
     with progress.bar("auditing", len(everyone) * len(settings.checks)) as step:
         for subject in everyone:
             for check in settings.checks:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from unmask.audit import curves, dependence, fragility, halves, infidelity, roar, smuggling, stability
+from unmask.audit import counterfactual, curves, dependence, fragility, halves, infidelity, roar, smuggling, stability
 from unmask.audit.baseline import ways
 from unmask.audit.light import ROWS
 
 __all__ = ["JOBS", "Size", "Work", "job_of", "planned", "works"]
 
+EDITS = 64  # tried for a row where four units are kept
 JOBS = {  # check -> what it shares with others and is done once; a check that is not here is a job of its own
     "fs-m": "kept alone",
     "sufficiency": "kept alone",
@@ -36,6 +37,7 @@ JOBS = {  # check -> what it shares with others and is done once; a check that i
     "topk-overlap": "moved rows",
     "seed-stability": "other seeds",
     "seed-correlation": "other seeds",
+    "counterfactual-size": "counterfactual",
     "seconds": "nothing",
     "calls": "nothing",
 }
@@ -74,7 +76,8 @@ def planned(size: Size, checks: Iterable[str], light: Collection[str] = ()) -> d
     """`works` of these checks; those that are run `light` take some of the rows, and nothing is fitted again."""
     jobs = {job_of(check) for check in light} - {job_of(check) for check in checks if check not in light}
     few = works(replace(size, rows=min(size.rows, ROWS)))
-    return works(size) | {job: replace(few[job], refits=0) for job in jobs if job in few}
+    again = {job: few[job].moved + few[job].refits * min(size.rows, ROWS) for job in jobs if job in few}
+    return works(size) | {job: replace(few[job], refits=0, moved=moved) for job, moved in again.items()}
 
 
 def works(size: Size) -> dict[str, Work]:
@@ -101,6 +104,7 @@ def works(size: Size) -> dict[str, Work]:
         "roar-recursive": Work(retrained=steps * everyone, refits=steps - 1),
         "moved rows": Work(moved=0 if of_text else stability.DRAWS * n),
         "fragility": Work(astray=0 if of_text else fragility.TRIES * min(n, fragility.ROWS)),
+        "counterfactual": Work(answers=min(counterfactual.CALLS, EDITS * n) * everyone),
         "other seeds": Work(refits=stability.REFITS),
         "randomized-model": Work(refits=dependence.REFITS),
         "permuted-labels": Work(refits=1, copies=1),

@@ -265,7 +265,7 @@ ChecksOption = Annotated[
         metavar="NAMES",
         help="What to measure: default, all, or names with commas, as in default,fs-a; those a verdict needs are "
         "always run. See: unmask checks.",
-        autocompletion=offered({"default": "all but the costly ones", "all": "the costly ones too", **CHECKS}),
+        autocompletion=offered({"default": "every question, some lightly", "all": "everything in full", **CHECKS}),
     ),
 ]
 ReportOption = Annotated[

@@ -65,7 +65,7 @@ class Wrapped:
     takes: str = "array"
     batch: int = 512  # rows in one call at most
     pads: bool = False  # texts of one call are made equally long: short ones are asked about together
-    values: int | None = None  # pixels, columns or words in one call at most, where large calls are slow
+    values: int | None = None  # pixels or words in one call at most, where large calls are slow
     attention: str | None = None  # the submodule whose output is the attention weights, where one was named
     pieces: Any = None  # how what the module reads belongs to words, where it reads pieces of them (see hugging.py)
     details: dict[str, Any] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Wrapped:
 
     def _rows(self, x: Inputs) -> int:
         """How many of the rows are asked about in one call."""
-        if self.values is None:
+        if self.values is None or getattr(x, "ndim", 0) == 2:  # networks make less of a column than of a pixel or word
             return self.batch
         return max(1, min(self.batch, self.values // max(1, _longest(x))))
 

@@ -39,7 +39,7 @@ TRAINED = (  # networks, the model or the explainer, anew
     "interlocking",
 )
 COST = ("seconds", "calls")  # what the machine or the method takes is no sample of rows
-HEAD = ("k", "removal", "split", "n", "seed", "versions")  # settings worth naming where they differ
+HEAD = ("k", "removal", "split", "n", "seed", "run lightly", "versions")  # settings worth naming where they differ
 
 
 @dataclass(frozen=True)
