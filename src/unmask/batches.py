@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["AT_ONCE", "by_length", "shuffled", "together"]
+__all__ = ["AT_ONCE", "by_length", "fitting", "shuffled", "together"]
 
 AT_ONCE = (
     25_000  # values (pixels, words) that a processor reads at once: what networks make of more than that, 250 floats
@@ -18,7 +18,12 @@ def together(x: Tensor, most: int, values: int = AT_ONCE) -> int:
     """How many rows are read at once: `most`, or fewer where texts or images are long; of tables always `most`."""
     if x.is_floating_point() and x.ndim == 2:  # networks make less of a column than of a pixel or a word
         return most
-    return max(1, min(most, values // max(1, x[:1].numel())))
+    return fitting(x[:1].numel(), most, values)
+
+
+def fitting(size: int, most: int, values: int) -> int:
+    """How many rows of `size` values each: as many as `values` in all, at least one and at most `most`."""
+    return max(1, min(most, values // max(1, size)))
 
 
 def by_length(x: Tensor) -> Tensor:

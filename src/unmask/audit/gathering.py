@@ -64,6 +64,7 @@ def _difference(bench: Bench, name: str, check: str) -> Tensor:
 
 
 def gathered(bench: Bench, subject: Subject, p: Mapping[str, Mapping[str, float]]) -> evidence.Evidence:
+    """What the rule looks at, of one explanation; `p` as `p_values` gives them."""
     weight, name = balanced(bench.case.target), subject.name
 
     def pair(check: str) -> tuple[float, float]:
@@ -104,7 +105,7 @@ def _seeming(bench: Bench, gain: Values, share: Values) -> float:
 
 
 def _measured(bench: Bench, name: str, check: str) -> tuple[float, float, float] | None:
-    """Value, the bound that speaks for the explanation and the random control's value; None: not measured.
+    """Value, the bound that speaks for the explanation and the level of chance; None: not measured.
 
     The bound is the upper one where higher is better. What changes is given as what stays.
     """
@@ -112,9 +113,7 @@ def _measured(bench: Bench, name: str, check: str) -> tuple[float, float, float]
         return None
     own, null = bench.values(name, check), bench.null(name, check)
     value, low, high = bench.bootstrap.interval(own.values, own.over)
-    chance = level(null.values, null.over)
-    if check == "half-share":
-        return value, low, _seeming(bench, bench.null(name, "half-gain"), own)
+    chance = by_chance(bench, name, check, null)
     if check == "removal-sensitivity":
         return 1 - value, 1 - low, 1 - chance
     if check == "half-reading":

@@ -21,8 +21,7 @@ __all__ = [
     "unseen",
 ]
 
-
-_LITTLE = 0.05  # what random units may seem to tell, not worth a word
+LITTLE = 0.05  # what random units may seem to tell, not worth a word
 
 
 def honest(e: Evidence) -> str:
@@ -42,7 +41,7 @@ def smuggling_untold(e: Evidence) -> str:
     seems = f"with so few rows even random units may seem to tell {_part(null)} by their choice"
     if null > 1 - SHARE_LIMIT:
         return f"{unknown}: {seems}"
-    but = f"with so few rows it may be {_part(e.share[1])} as well" if null < _LITTLE else seems
+    but = f"with so few rows it may be {_part(e.share[1])} as well" if null < LITTLE else seems
     return f"{unknown}: {_part(share)} of what it tells seems to be told by which units it picks, but {but}"
 
 

@@ -96,9 +96,9 @@ def _measure(case: Case, memo: Memo, settings: Settings) -> Bench:
     with progress.bar("auditing", len(everyone) * len(settings.checks)) as step:
         for subject in everyone:
             for check in settings.checks:
-                how_much = " lightly" if check in (settings.light or ()) else ""
-                key = f"{base}:{subject.key}:{subject.name}:{check}{how_much}"
-                found[subject.name, check] = memo.get(key) or _timed(case, subject, check, bool(how_much))
+                light = check in (settings.light or ())
+                key = f"{base}:{subject.key}:{subject.name}:{check}:{light}"
+                found[subject.name, check] = memo.get(key) or _timed(case, subject, check, light)
                 memo.put(key, *found[subject.name, check])
                 step(f"{subject.name}: {check}")
     return Bench(case, Bootstrap(len(case.target), settings.seed), found, nulls, settings.checks)

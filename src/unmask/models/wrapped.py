@@ -11,6 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from unmask import batches
 from unmask.errors import InputError, UnmaskError
 from unmask.masking.removals import MASK
 from unmask.types import Inputs, Model, Removal
@@ -95,7 +96,7 @@ class Wrapped:
         """How many of the rows are asked about in one call."""
         if self.values is None or getattr(x, "ndim", 0) == 2:  # networks make less of a column than of a pixel or word
             return self.batch
-        return max(1, min(self.batch, self.values // max(1, _longest(x))))
+        return batches.fitting(_longest(x), self.batch, self.values)
 
     def _checked(self, rows: Inputs) -> Tensor:
         with torch.no_grad():
