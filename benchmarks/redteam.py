@@ -37,7 +37,7 @@ CODES = ("position",)  # that honest units are mixed with, few to many; with oth
 UNMIXED = ("order",)  # behind honest units it is their order, which has a check of its own (encoding-scores)
 SHOWN = ("fs-m", "encoding-gain", "encoding-share", "reading", "whole-rows", *HALVES)
 ACCUSED = ("it smuggles", "it leaks", "a part of it smuggles")  # how such reasons begin
-UNTOLD = "whether its choice smuggles the answer cannot be told"
+UNTOLD = ("whether its choice smuggles the answer cannot", "whether a part of it smuggles the answer cannot")
 
 Entry = dict[str, Any]
 

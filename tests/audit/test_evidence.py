@@ -15,6 +15,7 @@ from unmask.audit.evidence import (
     STEADY,
     SURVIVES,
     flattered,
+    half_untold,
     hides,
     leaks,
     own_judge,
@@ -97,3 +98,13 @@ def test_every_deciding_check_passes_or_does_not():
     assert found["reading"] is None
     assert passes(replace(GOOD, share=(0.9, 0.8)))["encoding-share"] is False
     assert passes(replace(GOOD, share=(NAN, NAN)))["encoding-gain"] is None
+
+
+def test_of_a_half_that_may_be_a_code_or_chance_nothing_is_said_in_its_favour():
+    perhaps = replace(GOOD, half=(0.9, 0.2, 0.3), half_read=(0.1, -0.1, 0.2))
+    assert half_untold(perhaps)
+    assert passes(perhaps)["half-share"] is None
+    surely = replace(perhaps, half=(0.9, 0.8, 0.3))
+    assert not half_untold(surely)  # it is a code
+    assert passes(surely)["half-share"] is False
+    assert not half_untold(GOOD)

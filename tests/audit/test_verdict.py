@@ -59,7 +59,11 @@ NAN = float("nan")
         ({"half": (1.0, 0.9, 0.0), "half_read": (0.5, -0.1, 0.5), "known": 0.1}, "care"),  # judges know nothing
         ({"half": (1.0, 0.9, 0.0), "half_read": (0.9, 0.2, 0.5)}, "trust"),  # its values are read
         ({"half": (0.2, 0.1, 0.0), "half_read": (0.5, -0.1, 0.5)}, "trust"),
-        ({"half": (0.9, 0.2, 0.3), "half_read": (0.5, -0.1, 0.5)}, "trust"),  # it may be chance
+        ({"half": (0.9, 0.2, 0.3), "half_read": (0.5, -0.1, 0.5)}, "care"),  # it may be chance
+        ({"half": (0.9, 0.2, 0.3), "half_read": (0.9, 0.2, 0.5)}, "trust"),  # but it is read
+        ({"half": (0.4, 0.2, 0.9), "half_read": (0.5, -0.1, 0.5)}, "care"),  # random units may seem to tell as much
+        ({"half": (0.0, 0.0, 0.9), "half_read": (0.5, -0.1, 0.5)}, "trust"),  # nothing is told by the choice
+        ({"half": (0.34, 0.2, 0.13), "half_read": (0.5, -0.1, 0.5)}, "trust"),  # not much more than chance
         ({"half": (1.0, 0.9, 0.0)}, "trust"),  # nobody read it
         ({"sealed": (0.99, 0.98, NAN)}, "reject"),
     ],

@@ -22,6 +22,7 @@ __all__ = [
     "Evidence",
     "coded",
     "flattered",
+    "half_untold",
     "hides",
     "ignorant",
     "leaks",
@@ -151,6 +152,14 @@ def coded(e: Evidence) -> bool:
     return share - null > SHARE_LIMIT and low > null and e.half_read[1] <= 0
 
 
+def half_untold(e: Evidence) -> bool:
+    """Whether one half of the kept units may be a code, or it may be chance: its values are read no better either."""
+    if e.half is None or e.half_read is None or e.half_read[1] > 0 or coded(e):
+        return False
+    share, _, null = e.half
+    return share > SHARE_LIMIT and max(null, share - null) > SHARE_LIMIT
+
+
 def survives(e: Evidence) -> bool:
     """Whether the choice stays much the same for the same model with random weights, and surely above chance.
 
@@ -227,6 +236,6 @@ def passes(e: Evidence) -> dict[str, bool | None]:
         "attention-flow": not hides(e),
         "interlocking": None if untold(e) else not locked(e),
         "exclusion": not open_(e),
-        "half-share": None if ignorant(e) else not coded(e),
+        "half-share": None if ignorant(e) or half_untold(e) else not coded(e),
         "half-reading": None if e.half_read is None else e.half_read[1] > 0,
     }

@@ -9,6 +9,15 @@ __all__ = ["FURTHER"]
 CHANCE = "k/d: random units drawn anew"
 
 FURTHER: dict[str, Check] = {
+    "encoding-p": Check(
+        "exchanged:encoding_p",
+        "smuggling",
+        "none",
+        "p-value of the encoding gain: how often masks given to other rows, with judges trained anew, gain as much. It "
+        "says how sure the gain is, not how large: the share decides.",
+        costly=True,
+        null="anything from 0 to 1: random units",
+    ),
     "aopc-sufficiency": Check(
         "curves:aopc_sufficiency",
         "enough",

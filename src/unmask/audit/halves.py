@@ -20,9 +20,10 @@ from unmask.audit.statistics import level
 from unmask.masking import subsets
 from unmask.types import Explanation
 
-__all__ = ["half_gain", "half_reading", "half_share"]
+__all__ = ["half_gain", "half_reading", "half_share", "pairs"]
 
 PAIRS = 1  # of judges for each half: a code is all that its half tells, which one pair sees
+FEW, MORE = 300, 3  # but of few rows what one pair sees is luck as well: so many rows or fewer have more pairs
 SINGLE = "keeps no more than one unit, which has no halves"
 
 
@@ -41,8 +42,13 @@ def half_reading(case: Case, subject: Subject) -> Values:
     return _of_half(case, subject, told_by_values)
 
 
+def pairs(rows: int) -> int:
+    """How many pairs of judges look at each half."""
+    return MORE if rows <= FEW else PAIRS
+
+
 def _told(case: Case, half: Subject) -> tuple[Tensor, Tensor]:
-    return case.once(("encoding of a half", half.key), lambda: encoding(case, half, PAIRS))
+    return case.once(("encoding of a half", half.key), lambda: encoding(case, half, pairs(len(case.target))))
 
 
 def _share(case: Case, half: Subject) -> Values:

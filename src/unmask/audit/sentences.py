@@ -9,6 +9,7 @@ __all__ = [
     "code",
     "enough",
     "flattery",
+    "half_untold",
     "honest",
     "kept_on",
     "leak",
@@ -136,6 +137,16 @@ def code(e: Evidence) -> str:
     return (
         f"a part of it smuggles: of what one half of its units tells, {_part(share)} is told by which units they are, "
         f"and a judge reads their values no better than random ones ({value:.2f} nats, {null:.2f} from random units)"
+    )
+
+
+def half_untold(e: Evidence) -> str:
+    """That one half of the selection may be a code, and nobody can say."""
+    (share, _, null), (value, _, chance) = e.half or (0.0,) * 3, e.half_read or (0.0,) * 3
+    return (
+        f"whether a part of it smuggles the answer cannot be told: of what one half of its units tells, {_part(share)} "
+        f"is told by which units they are, which may be chance (random units may seem to tell {_part(null)}), and a "
+        f"judge reads their values no better than random ones ({value:.2f} nats, {chance:.2f} from random units)"
     )
 
 

@@ -10,6 +10,7 @@ from unmask.audit.evidence import (
     Evidence,
     coded,
     flattered,
+    half_untold,
     hides,
     leaks,
     locked,
@@ -26,9 +27,9 @@ __all__ = ["decide"]
 
 def decide(e: Evidence) -> Verdict:
     """`reject` what is empty, smuggles, hides, is locked or survives random weights; `care` if the class leaks, if the
-    choice shifts, or if smuggling or a lock cannot be ruled out; else `trust`."""
+    choice shifts, or if smuggling, of a part too, or a lock cannot be ruled out; else `trust`."""
     fatal = _empty(e) or survives(e) or hides(e) or locked(e) or open_(e) or (leaks(e) and not _read(e))
-    careful = leaks(e) or coded(e) or _unsteady(e) or unsettled(e) or untold(e)
+    careful = leaks(e) or coded(e) or _unsteady(e) or unsettled(e) or half_untold(e) or untold(e)
     word: Literal["trust", "care", "reject"] = "reject" if fatal else "care" if careful else "trust"
     unseen = () if fatal else say.unseen(e)
     return Verdict(e.name, word, (*_against(e), say.enough(e), say.needed(e), *_for(e), *_besides(e), *unseen))
@@ -63,6 +64,8 @@ def _against(e: Evidence) -> list[str]:
         reasons.append(say.code(e))
     if unsettled(e):
         reasons.append(say.smuggling_untold(e))
+    elif half_untold(e) and not leaks(e):
+        reasons.append(say.half_untold(e))
     reasons += _unsteady(e)
     if untold(e):
         reasons.append(say.lock_untold(e))

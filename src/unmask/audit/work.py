@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from unmask.audit import counterfactual, curves, dependence, fragility, halves, infidelity, roar, smuggling, stability
+from unmask.audit import (
+    counterfactual,
+    curves,
+    dependence,
+    exchanged,
+    fragility,
+    halves,
+    infidelity,
+    roar,
+    smuggling,
+    stability,
+)
 from unmask.audit.baseline import ways
 from unmask.audit.light import ROWS
 
@@ -91,7 +102,8 @@ def works(size: Size) -> dict[str, Work]:
         "kept alone": shown,
         "kept away": shown,
         "matched judges": paired,
-        "judges of halves": Work(pairs=2 * 2 * halves.PAIRS * everyone),
+        "judges of halves": Work(pairs=2 * 2 * halves.pairs(n) * everyone),
+        "encoding-p": Work(pairs=2 * exchanged.PAIRS * (1 + exchanged.TIMES) * everyone),
         "encoding-scores": paired,
         "neutral judges": panel,
         "judges of random masks": panel,
