@@ -317,6 +317,8 @@ def test_a_stopped_audit_goes_on(data: Dataset, model: Any, tmp_path: Path) -> N
 
     assert audited(tmp_path / "memo") == audited(None)
     assert not (tmp_path / "memo").exists()
+    api.audit(model, data, {"mine": truth(data)}, k=K, n=20, resume=tmp_path / "memo", keep=True)
+    assert (tmp_path / "memo").exists()
 
 
 @pytest.mark.usefixtures("quick")

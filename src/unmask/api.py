@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,8 @@ from torch import nn
 
 from unmask import nets, progress, seeds
 from unmask.audit import chosen, lighter
+from unmask.audit.case import digest
+from unmask.audit.memo import Memo
 from unmask.audit.price import cost
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
@@ -169,6 +172,7 @@ def audit(
     checks: str | Iterable[str] = "default",
     pool: int = 2000,
     resume: str | Path | None = None,
+    keep: bool = False,
     budget: float | None = None,
     say: Callable[[str], None] = progress.say,
 ) -> Report:
@@ -178,8 +182,9 @@ def audit(
     All are aligned to `data[split]`; arrays hold scores toward the predicted class, and what is not ours needs `k`.
     `n` rows are drawn; `say` hears the cost first (by default it is shown where progress is). `checks` are "default",
     "all" or names (see `unmask checks`); those a verdict needs are always run. Judges and fresh networks learn from
-    `pool` training rows at most. With `resume`, finished checks are kept in that file until the audit is complete. With
-    a `budget` of seconds, checks that would not fit are left out, and `say` hears which.
+    `pool` training rows at most. With `resume`, finished checks and trained methods are kept in files of that name until
+    the audit is complete, or for good where you say `keep`. With a `budget` of seconds, checks that would not fit are
+    left out, and `say` hears which.
     """
     begun = time.perf_counter()
     asked = [checks] if isinstance(checks, str) else list(checks)
@@ -193,8 +198,12 @@ def audit(
         raise InputError(f"n is the number of rows to audit and must be at least 2, got {n}")
     settings = Settings(size, split, n, removal, seed, names, pool, budget, begun, lighter(asked))
     say(cost(data, explanations, settings))
-    given = {name: _resolve(name, thing, wrapped, data, settings) for name, thing in explanations.items()}
-    return Report(run(wrapped, data, given, settings, resume=None if resume is None else Path(resume), say=say))
+    memo = Memo(None if resume is None else Path(resume))
+    given = {name: _resolve(name, thing, (wrapped, data), settings, memo) for name, thing in explanations.items()}
+    report = Report(run(wrapped, data, given, settings, memo=memo, say=say))
+    if not keep:
+        memo.clear()
+    return report
 
 
 def _check_given(explanations: Mapping[str, Any], model: Wrapped) -> None:
@@ -228,11 +237,26 @@ def _common_k(explanations: Mapping[str, Any], k: int | None, data: Dataset, spl
     return chosen
 
 
-def _resolve(name: str, thing: Any, model: Wrapped, data: Dataset, settings: Settings) -> Explainer | Explanation:
+def _resolve(
+    name: str, thing: Any, task: tuple[Wrapped, Dataset], settings: Settings, memo: Memo
+) -> Explainer | Explanation:
+    model, data = task
     if isinstance(thing, str):
-        fitted: Explainer = fit(model, data, settings.k, method=thing, removal=settings.removal, seed=settings.seed)
-        return fitted
+        return _fitted(thing, model, data, settings, memo)
     asked = hasattr(thing, "explain") and hasattr(thing, "fit") and not isinstance(thing, type)
     if isinstance(thing, Explanation) or asked:
         return thing  # type: ignore[no-any-return]
     return taken(name, thing, model, data, settings.k, settings.split)
+
+
+def _fitted(method: str, model: Wrapped, data: Dataset, settings: Settings, memo: Memo) -> Explainer:
+    """The method fitted for this audit, or as the memo has it."""
+    how = (method, settings.k, settings.removal, settings.seed, version("unmask"))
+    place = memo.folder(f"{method}-{digest(data.train.x, data.train.y, model(data.validation.x), how)}")
+    if place is not None and place.exists():
+        kept: Explainer = load_explainer(place, model, data)
+        return kept
+    fitted: Any = fit(model, data, settings.k, method=method, removal=settings.removal, seed=settings.seed)
+    if place is not None and hasattr(fitted, "recipe"):  # what was not trained is as soon made again
+        fitted.save(place)
+    return fitted  # type: ignore[no-any-return]

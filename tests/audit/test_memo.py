@@ -32,13 +32,15 @@ def test_known_keys_are_not_written_twice_and_the_end_clears_the_file(tmp_path):
     again = Memo(path)
     again.put("key", Values(torch.ones(2)), 0.0)
     assert len(path.read_text().splitlines()) == 1
+    again.folder("l2x").mkdir()
     again.clear()
-    assert not path.exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_a_path_nothing_is_written(tmp_path):
     memo = Memo(None)
     memo.put("key", Values(torch.ones(2)), 0.0)
+    assert memo.folder("l2x") is None
     memo.clear()
     assert list(tmp_path.iterdir()) == []
 

@@ -24,6 +24,7 @@ from unmask.audit import (
     suite,
 )
 from unmask.audit.evidence import EVIDENCE
+from unmask.audit.memo import Memo
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
 from unmask.judge import RECIPE
@@ -155,14 +156,13 @@ def test_an_audit_cut_short_goes_on_where_it_stopped(tmp_path, monkeypatch, find
     monkeypatch.setattr(suite, "_timed", interrupted)
     memo = tmp_path / "memo"
     with pytest.raises(KeyboardInterrupt):
-        run(MODEL, DATA, given, Settings(k=2, removal="zero"), resume=memo)
+        run(MODEL, DATA, given, Settings(k=2, removal="zero"), memo=Memo(memo))
     assert memo.exists()
     done = len(asked) - 1
     asked.clear()
     asked.extend(["already past the cut"] * 20)
-    again = run(MODEL, DATA, given, Settings(k=2, removal="zero"), resume=memo)
+    again = run(MODEL, DATA, given, Settings(k=2, removal="zero"), memo=Memo(memo))
     assert len(asked) - 20 == 5 * len(RUN) - done
-    assert not memo.exists()
     plain = [replace(row, seconds=0.0) for row in again.rows if row.check != "seconds"]
     assert repr(plain) == repr([replace(row, seconds=0.0) for row in findings.rows if row.check != "seconds"])
     assert again.verdicts == findings.verdicts

@@ -243,7 +243,7 @@ def test_a_full_disk_while_auditing(run: Run, place: Path, monkeypatch: pytest.M
     monkeypatch.setattr(Path, "write_bytes", full_disk)
     said = refused(run(*AUDIT, "--method", "occlusion", "--out", "new"))
     assert said.startswith("cannot write new/report.html: No space left on device")
-    assert [path.name for path in Path("new").iterdir()] == []
+    assert [path.name for path in Path("new").iterdir()] == [".unmask-audit"]  # what was finished is not lost
 
 
 def test_folders_without_leave_to_write(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,7 +275,7 @@ def test_ctrl_c_in_an_audit_keeps_what_is_finished(run: Run, place: Path, monkey
     stop_at = 7
     ended = run(*words)
     assert (ended.code, ended.err.count("\n")) == (130, 1)
-    assert ended.err.startswith("stopped: the finished checks are kept in report/.unmask-audit; run the same command")
+    assert ended.err.startswith("stopped: what is finished is kept in report/.unmask-audit; run the same command")
     assert [path.name for path in Path("report").iterdir()] == [".unmask-audit"]
 
     asked.clear()

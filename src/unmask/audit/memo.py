@@ -1,8 +1,9 @@
-"""Finished checks on disk, so that an audit that was cut short goes on where it stopped."""
+"""What an audit has finished, on disk, so that one that was cut short goes on where it stopped."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import torch
@@ -48,10 +49,17 @@ class Memo:
         split = ([(name, _list(part)) for name, part in some.items()] for some in (found.parts, found.curve))
         add_line(self.path, json.dumps([key, _list(found.values), over, found.note, seconds, *split]))
 
+    def folder(self, name: str) -> Path | None:
+        """A place for what takes long to fit; None where nothing is remembered."""
+        return None if self.path is None else self.path.with_name(f"{self.path.name}-{name}")
+
     def clear(self) -> None:
         """The audit is finished: nothing to resume."""
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
+        if self.path is None:
+            return
+        self.path.unlink(missing_ok=True)
+        for folder in self.path.parent.glob(f"{self.path.name}-*"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _list(values: Tensor) -> list[float]:

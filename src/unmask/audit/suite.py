@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -37,19 +36,19 @@ def run(
     given: Mapping[str, Explainer | Explanation],
     settings: Settings,
     *,
-    resume: Path | None = None,
+    memo: Memo | None = None,
     say: Callable[[str], None] = progress.say,
 ) -> Findings:
-    """Audit the given explainers and ready-made explanations; with `resume`, finished checks are kept there.
+    """Audit the given explainers and ready-made explanations; what `memo` has is not run again.
 
     Where the settings leave out checks that a verdict needs, there is none.
     """
     settings = _fitting(model, data, given, settings)
     case = assemble(model, data, given, settings)
     settings, plan = budget.within(case, settings, say)
-    bench = _measure(case, memo := Memo(resume), settings)
+    bench = _measure(case, memo or Memo(None), settings)
     rows = tuple(row for subject in case.subjects for row in _rows(bench, subject))
-    found = Findings(
+    return Findings(
         task=data.name,
         model=model.name,
         rows=rows,
@@ -67,8 +66,6 @@ def run(
         places=places(case),
         learning=learning(case),
     )
-    memo.clear()
-    return found
 
 
 def _fitting(model: Wrapped, data: Dataset, given: Mapping[str, object], settings: Settings) -> Settings:

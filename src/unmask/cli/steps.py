@@ -15,6 +15,7 @@ from rich.console import Console
 from unmask import api
 from unmask.audit import chosen
 from unmask.audit.budget import seconds_of
+from unmask.audit.memo import Memo
 from unmask.cli import StoppedError
 from unmask.cli.options import SPLITS
 from unmask.cli.scores import read_scores
@@ -158,22 +159,23 @@ def audit_step(source: Source, request: AuditRequest, out: Path) -> None:
 
 
 def audited(task: UserTask, given: dict[str, Any], settings: dict[str, Any], out: Path) -> Report:
-    """The audit; finished checks are kept in `out` until it is complete."""
+    """The audit; what is finished is kept in `out` until the report is written (`finish`)."""
     memo = out / MEMO
     try:
-        return api.audit(task.model, task.data, given, **settings, seed=task.seed, say=tell, resume=memo)
+        return api.audit(task.model, task.data, given, **settings, seed=task.seed, say=tell, resume=memo, keep=True)
     except KeyboardInterrupt as stop:
         if not memo.exists():
             raise
-        kept = f"the finished checks are kept in {memo}; run the same command again to go on"
+        kept = f"what is finished is kept in {memo}; run the same command again to go on"
         raise StoppedError(kept) from stop
 
 
 def finish(report: Report, out: Path) -> None:
-    """Print the verdicts and write both files."""
+    """Print the verdicts and write both files; then there is nothing to resume."""
     console().print(report)
     for name in ("report.html", "report.json"):
         report.save(out / name)
+    Memo(out / MEMO).clear()
     tell(f"written: {out / 'report.html'} (open it in a browser) and {out / 'report.json'}")
 
 
