@@ -182,7 +182,7 @@ def audit(
     All are aligned to `data[split]`; arrays hold scores toward the predicted class, and what is not ours needs `k`.
     `n` rows are drawn; `say` hears the cost first (by default it is shown where progress is). `checks` are "default",
     "all" or names (see `unmask checks`); those a verdict needs are always run. Judges and fresh networks learn from
-    `pool` training rows at most. With `resume`, finished checks and trained methods are kept in files of that name until
+    `pool` training rows at most. With `resume`, finished checks and trained methods stay in files of that name until
     the audit is complete, or for good where you say `keep`. With a `budget` of seconds, checks that would not fit are
     left out, and `say` hears which.
     """

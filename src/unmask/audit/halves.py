@@ -23,7 +23,7 @@ from unmask.types import Explanation
 __all__ = ["half_gain", "half_reading", "half_share", "pairs"]
 
 PAIRS = 1  # of judges for each half: a code is all that its half tells, which one pair sees
-FEW, MORE = 300, 3  # but of few rows what one pair sees is luck as well: so many rows or fewer have more pairs
+FEW, MORE = 200, 3  # but of few rows what one pair sees is luck as well: so many rows or fewer have more pairs
 SINGLE = "keeps no more than one unit, which has no halves"
 
 

@@ -18,7 +18,7 @@ from torch.nn.functional import pad
 from unmask import seeds
 from unmask.audit.case import Case, Subject, Values, missing
 from unmask.audit.transplant import permuted, transplant
-from unmask.judge import RECIPE, Draw, Judge, Rows, judge_net, mixed_sizes, train_judge
+from unmask.judge import RECIPE, Draw, Judge, Rows, judge_net, mixed_sizes, of_texts, train_judge
 from unmask.masking import subsets
 from unmask.types import Explanation
 
@@ -259,11 +259,12 @@ def _started(case: Case, seed: int) -> nn.Module:
 
 def _panel(case: Case, draw: Draw, label: str) -> list[Judge]:
     """Judges that differ in their seed only: where nothing can be read, the side one of them falls on is luck."""
-    judges = []
+    judges, new = [], label == "eval-x"
+    recipe = of_texts(RECIPE) if new and case.data.kind in ("words", "sentences") else RECIPE
     for repeat in range(SEEDS):
         seed = seeds.derive(case.seed, label, repeat)
-        net = judge_net(case.reader, len(case.data.classes), seed) if label == "eval-x" else _started(case, seed)
-        judges.append(train_judge(net, case.train, case.validation, draw, replace(RECIPE, seed=seed)))
+        net = judge_net(case.reader, len(case.data.classes), seed) if new else _started(case, seed)
+        judges.append(train_judge(net, case.train, case.validation, draw, replace(recipe, seed=seed)))
     return judges
 
 
