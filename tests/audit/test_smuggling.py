@@ -158,6 +158,13 @@ def test_what_judges_know_is_read_from_whole_rows():
     assert float(lost.values.mean() / lost.over.mean()) < 0.1
 
 
+def test_judges_of_few_texts_are_not_stopped_before_they_have_begun(monkeypatch):
+    monkeypatch.setattr(smuggling, "RECIPE", RECIPE)
+    case = replace(text_case(unmask.load("reviews:preset=easy,n=600")), k=4)
+    found = smuggling.whole_rows(case, subject(case, case.valid))
+    assert float(found.values.mean() / found.over.mean()) > 0.25
+
+
 def test_an_explanation_that_tells_nothing_has_no_share():
     case = small_case(table(600), k=1)
 
