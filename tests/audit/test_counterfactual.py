@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -107,3 +108,40 @@ def _telling(case, j):
     kept = case.valid.clone()
     kept[:, j] = False
     return case.pick(case.full) - case.pick(shown(case.model, case.removal, case.x, kept))
+
+
+@pytest.mark.parametrize("kind", ["table", "words"])
+def test_equal_tries_are_asked_about_once_and_those_that_change_nothing_never(kind):
+    before = [list("abc"), list("abc")] if kind == "words" else torch.tensor([[1.0, 2, 3], [1, 2, 3]])
+    new = [list("xyx"), list("bzb")] if kind == "words" else torch.tensor([[7.0, 8, 7], [2, 9, 2]])
+    unit = torch.tensor([0, 0, 0, 1, 1, 1])
+    x = [list(before[i // 3]) for i in range(6)] if kind == "words" else before.repeat_interleave(3, 0)
+    for i in range(6):
+        x[i][int(unit[i])] = new[i // 3][i % 3]
+    old = [list("abc")] * 6 if kind == "words" else before.repeat_interleave(3, 0)
+    first, changed = counterfactual._alike(x, old, unit, 3)
+    assert first.tolist() == [0, 1, 0, 3, 4, 3]
+    assert changed.tolist() == [True, True, True, False, True, False]
+
+
+@pytest.mark.parametrize("kind", ["table", "words"])
+def test_answers_are_those_of_all_tries(kind):
+    asked = []
+
+    def model(rows):
+        asked.append(len(rows))
+        value = [len(set(row)) for row in rows] if kind == "words" else rows.sum(1).tolist()
+        return torch.tensor([[float(v), -float(v)] for v in value])
+
+    old = [list("aab")] * 4 if kind == "words" else torch.tensor([[1.0, 1, 2]] * 4)
+    x = (
+        [list(w) for w in ("aab", "cab", "cab", "bab")]
+        if kind == "words"
+        else torch.tensor([[1.0, 1, 2], [3, 1, 2], [3, 1, 2], [2, 1, 2]])
+    )
+    case = SimpleNamespace(model=model)
+    want = model(x)
+    asked.clear()
+    found = counterfactual._answers(case, x, (old, model(old)), torch.zeros(4, dtype=torch.long), 4)
+    assert torch.equal(found, want)
+    assert asked[-1] == 2

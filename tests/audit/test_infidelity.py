@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from captum.metrics import infidelity as by_captum
@@ -70,13 +72,27 @@ def test_scores_of_nothing_leave_all_that_is_lost(case):
 
 
 def test_the_model_is_asked_once_for_all_explanations():
-    case = small_case(table(120))
+    case, asked = small_case(table(120)), []
     with counted() as tally:
         for seed in range(3):
             scores = torch.randn(case.x.shape, generator=seeds.generator(seed))
             infidelity.infidelity(case, scored(case, scores))
             infidelity.infidelity_raw(case, scored(case, scores))
-    assert tally.rows == infidelity.SAMPLES * len(case.target)
+            asked.append(tally.rows)
+    assert asked[0] == asked[2] <= infidelity.SAMPLES * len(case.target)
+
+
+def test_what_is_drawn_twice_is_asked_once_and_comes_out_the_same(case, monkeypatch):
+    scores = torch.randn(case.x.shape, generator=seeds.generator(1))
+    found = []
+    for few in (infidelity.FEW, 0):
+        monkeypatch.setattr(infidelity, "FEW", few)
+        with counted() as tally:
+            values = infidelity.infidelity(replace(case, memory={}), scored(case, scores)).values
+        found.append((values, tally.rows))
+    (once, fewer), (each, many) = found
+    torch.testing.assert_close(once, each)
+    assert fewer < many == infidelity.SAMPLES * len(case.target)
 
 
 def test_the_law_is_named(case):

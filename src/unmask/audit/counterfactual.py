@@ -27,6 +27,7 @@ class Edit:
     """What was found for some rows: the rows as edited, which of their units, and whether the answer is another now."""
 
     x: Inputs
+    said: Tensor  # (r, classes) the model's answers to them
     edited: Tensor  # (r, d) bool
     turned: Tensor  # (r,) bool
 
@@ -54,7 +55,7 @@ def search(case: Case, index: Tensor, allowed: Tensor) -> Edit:
     """The greedy edit of the rows at `index` over their units `allowed` (r, d)."""
     x, target = rows_of(case.x, index), case.target[index]
     donors = _donors(case, index)  # (r, DONORS) numbers of training rows
-    found = Edit(x, torch.zeros_like(allowed), torch.zeros(len(index), dtype=torch.bool))
+    found = Edit(x, case.full[index], torch.zeros_like(allowed), torch.zeros(len(index), dtype=torch.bool))
     for _ in range(min(MOST, int(allowed.sum(1).max()))):
         row, unit = (allowed & ~found.edited & ~found.turned[:, None]).nonzero(as_tuple=True)
         if not len(row):
@@ -67,8 +68,9 @@ def _step(case: Case, now: Edit, target: Tensor, donors: Tensor, tried: tuple[Te
     """Every unit that may still move takes the value of every donor; the best of them stays."""
     row, unit = (t.repeat_interleave(donors.shape[1]) for t in tried)
     donor = donors[tried[0]].flatten()
-    x = _taken(case, rows_of(now.x, row), unit, donor)
-    said = case.model(x)
+    before = rows_of(now.x, row)
+    x = _taken(case, before, unit, donor)
+    said = _answers(case, x, (before, now.said[row]), unit, donors.shape[1])
     lost = 1 - said.gather(1, target[row, None])[:, 0]
     lost = lost + (said.argmax(1) != target[row])  # what turns the answer goes before what does not
     best = torch.full((len(target),), -torch.inf).scatter_reduce(0, row, lost, "amax")
@@ -77,10 +79,38 @@ def _step(case: Case, now: Edit, target: Tensor, donors: Tensor, tried: tuple[Te
     )
     rows = (at < len(row)).nonzero()[:, 0]
     picked = at[rows]
-    edited, turned = now.edited.clone(), now.turned.clone()
-    edited[rows, unit[picked]] = True
+    answers, edited, turned = now.said.clone(), now.edited.clone(), now.turned.clone()
+    answers[rows], edited[rows, unit[picked]] = said[picked], True
     turned[rows] = said[picked].argmax(1) != target[rows]
-    return Edit(_put(now.x, rows, rows_of(x, picked)), edited, turned)
+    return Edit(_put(now.x, rows, rows_of(x, picked)), answers, edited, turned)
+
+
+def _answers(case: Case, x: Inputs, known: tuple[Inputs, Tensor], unit: Tensor, many: int) -> Tensor:
+    """(t, classes) the model's answers to tries, `many` for each unit: of equal ones one is asked about, of those that
+    changed nothing none, for their answers are `known`."""
+    before, said = known
+    first, changed = _alike(x, before, unit, many)
+    ask = ((first == torch.arange(len(unit))) & changed).nonzero()[:, 0]
+    answers = said.clone()
+    if len(ask):
+        answers[ask] = case.model(rows_of(x, ask))
+    return torch.where(changed[:, None], answers[first], said)
+
+
+def _alike(x: Inputs, before: Inputs, unit: Tensor, many: int) -> tuple[Tensor, Tensor]:
+    """(t,) number of the first of a unit's tries that is the same, and whether it is another than before."""
+    if isinstance(x, Tensor):
+        tries = x.reshape(-1, many, x[0].numel())
+        first = torch.arange(len(unit)).view(-1, many).clone()
+        for late, early in ((i, j) for i in range(many) for j in reversed(range(i))):  # the earliest comes last
+            same = (tries[:, late] == tries[:, early]).all(1)
+            first[:, late] = torch.where(same, first[:, early], first[:, late])
+        return first.flatten(), (tries != before.reshape(tries.shape)).any(2).flatten()
+    seen: dict[tuple[int, str], int] = {}
+    new = [repr(row[u]) for row, u in zip(x, unit.tolist(), strict=True)]
+    firsts = [seen.setdefault((i // many, word), i) for i, word in enumerate(new)]
+    changed = [word != repr(row[u]) for word, row, u in zip(new, before, unit.tolist(), strict=True)]
+    return torch.tensor(firsts), torch.tensor(changed)
 
 
 def _taken(case: Case, x: Inputs, unit: Tensor, donor: Tensor) -> Inputs:
@@ -108,7 +138,7 @@ def _donors(case: Case, index: Tensor) -> Tensor:
     said, rng = case.train.target, seeds.generator(seeds.derive(case.seed, "donors"))
     chance = torch.rand(len(index), len(said), generator=rng)
     other = said != case.target[index][:, None]
-    order = chance.masked_fill(~other, -1.0).argsort(dim=1, descending=True)
+    order = chance.masked_fill_(~other, -1.0).topk(min(DONORS, len(said)), dim=1).indices
     return order.gather(1, torch.arange(DONORS) % other.sum(1, keepdim=True).clamp(min=1))
 
 

@@ -13,6 +13,7 @@ from unmask.types import rows_of
 
 __all__ = ["ROWS", "SAMPLES", "infidelity", "infidelity_raw", "misfit"]
 
+FEW = 24  # units of which the same ones are removed twice
 ROWS = 100  # of the audited ones, at most
 SAMPLES = 100  # changes of each row; the same for all explanations, so the model is asked once for all of them
 
@@ -54,6 +55,19 @@ def _drawn(case: Case, index: Tensor) -> tuple[Tensor, Tensor]:
     """(rows, samples, d) units removed, and (rows, samples) what the answer lost without them."""
     rows = index.repeat_interleave(SAMPLES)
     removed = subsets.any_size(case.valid[rows], seeds.generator(seeds.derive(case.seed, "infidelity")))
-    said = shown(case.model, case.removal, rows_of(case.x, rows), case.valid[rows] & ~removed)
+    kept = case.valid[rows] & ~removed
+    ask, which = _distinct(rows, kept)
+    said = shown(case.model, case.removal, rows_of(case.x, rows[ask]), kept[ask])[which]
     lost = case.pick(case.full)[rows] - said.gather(1, case.target[rows, None])[:, 0]
     return removed.view(len(index), SAMPLES, -1), lost.view(len(index), SAMPLES).double()
+
+
+def _distinct(rows: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
+    """Numbers of draws to ask about, and of which of them each draw is the same; of many units no two draws are."""
+    d, every = kept.shape[1], torch.arange(len(kept))
+    if d > FEW:
+        return every, every
+    code = (rows << d) + (kept.long() << torch.arange(d)).sum(1)
+    _, which = code.unique(return_inverse=True)
+    first = torch.full((int(which.max()) + 1,), len(kept)).scatter_reduce(0, which, every, "amin")
+    return first, which
