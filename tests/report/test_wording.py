@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from audit.cases import GOOD
 from report import invented
 from unmask.audit import DECIDING as ALWAYS
 from unmask.audit.evidence import EVIDENCE
+from unmask.audit.sentences import unseen
 from unmask.report.wording import DECIDING, FURTHER, along, find, interval, names_of, number, said, summary
 from unmask.types import Verdict
 
@@ -65,6 +67,11 @@ def test_a_summary_names_every_explanation_but_the_controls():
     assert summary(replace(base, verdicts=())) == ""
     alone = replace(base, verdicts=(Verdict("mine", "care", ()),), model="m")
     assert summary(alone) == "Of 1 explanation of m, 1 to be used with care (mine)."
+    file = replace(
+        base, verdicts=(Verdict("file", "trust", (unseen(replace(GOOD, barred=("whether",)))[0],)),), model="m"
+    )
+    told = "Of 1 explanation of m, 1 can be trusted (file). Not everything could be asked of file: see the last reason."
+    assert summary(file) == told
 
 
 def test_curves_run_along_units_or_layers():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from unmask.types import Findings, Result
+    from unmask.types import Findings, Result, Verdict
 
 __all__ = [
     "ARROWS",
@@ -54,6 +54,7 @@ DIRECTIONS = {
 }
 SYMBOLS = {"trust": "✓", "care": "!", "reject": "✕"}
 JUDGED = {"trust": "can be trusted", "care": "to be used with care", "reject": "not to be relied on"}
+BARRED = "could not be looked at"  # how such reasons begin
 ALONG = {  # what a curve runs along, where it is not the share of the units
     "cascading-randomization": "share of the layers drawn anew, the output's first",
     "independent-randomization": "layer drawn anew, from the output (0) to the input (1)",
@@ -99,7 +100,13 @@ def summary(findings: Findings) -> str:
     by = {word: [v.explanation for v in judged if v.verdict == word] for word in JUDGED}
     told = (f"{len(names)} {JUDGED[word]} ({', '.join(names)})" for word, names in by.items() if names)
     what = "1 explanation" if len(judged) == 1 else f"{len(judged)} explanations"
-    return f"Of {what} of {findings.model}, " + "; ".join(told) + "."
+    return f"Of {what} of {findings.model}, " + "; ".join(told) + "." + _unasked(judged)
+
+
+def _unasked(judged: list[Verdict]) -> str:
+    """Whom of those trusted not every question could be put to: care of others may only mean that they were asked."""
+    names = [v.explanation for v in judged if v.verdict == "trust" and any(r.startswith(BARRED) for r in v.reasons)]
+    return f" Not everything could be asked of {', '.join(names)}: see the last reason." if names else ""
 
 
 def names_of(findings: Findings) -> list[str]:
