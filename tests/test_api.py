@@ -321,6 +321,40 @@ def test_a_stopped_audit_goes_on(data: Dataset, model: Any, tmp_path: Path) -> N
     assert (tmp_path / "memo").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick")
+def test_a_trained_method_is_kept_and_taken_again_only_for_the_same_task(
+    data: Dataset, model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fits, honest = [], api.fit
+
+    def counted(*args: Any, method: str, **how: Any) -> Any:
+        fits.append(method)
+        return honest(*args, method=method, settings={"recipe": {"epochs": 1}} if method == "l2x" else None, **how)
+
+    monkeypatch.setattr(api, "fit", counted)
+    memo, given = tmp_path / "memo", {"l2x": "l2x", "occlusion": "occlusion"}
+
+    def audited(**how: Any) -> str:
+        fits.clear()
+        settings = {"k": K, "n": 20, "checks": ("fs-m",), "resume": memo, "keep": True}
+        return plain(api.audit(model, data, given, **(settings | how)))
+
+    first = audited()
+    assert fits == ["l2x", "occlusion"]
+    assert audited() == first
+    assert fits == ["occlusion"]  # which is as soon made again
+    for other in ({"k": K + 1}, {"seed": 1}, {"removal": "zero"}):
+        audited(**other)
+        assert fits == ["l2x", "occlusion"]
+    for place in (tmp_path / "memo.trained").iterdir():
+        (place / "tensors.safetensors").write_bytes(b"")
+    assert audited() == first  # what cannot be read is trained again
+    assert fits == ["l2x", "occlusion"]
+    audited(keep=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.usefixtures("quick")
 def test_a_pipeline_on_a_data_frame_needs_no_wrapping() -> None:
     rng = np.random.default_rng(0)

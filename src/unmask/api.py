@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -9,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from safetensors.torch import load_file, save
 from torch import nn
 
@@ -24,22 +26,24 @@ from unmask.data.vectors import glove
 from unmask.errors import InputError, unknown
 from unmask.foreign import taken
 from unmask.loading import load as load_explainer
-from unmask.masking import check_removal
+from unmask.masking import check_removal, default_removal, subsets
 from unmask.masking.controls import CONTROLS
+from unmask.masking.removals import make_removal
 from unmask.methods import METHODS, MODELS, make
-from unmask.models import Wrapped, bind, wrap
+from unmask.models import Wrapped, bind, shown, wrap
 from unmask.nets import Vocabulary
 from unmask.nets.attention import Score, attention_net
 from unmask.nets.pretrained import tuned_layers
 from unmask.report import Report
 from unmask.task import seeded
 from unmask.training import Recipe, fit_classifier
-from unmask.types import Dataset, Explainer, Explanation
+from unmask.types import Dataset, Explainer, Explanation, rows_of
 from unmask.writing import write_bytes
 
 __all__ = ["audit", "explainer", "fit", "load_explainer", "rationalize", "take", "train_attention", "train_model"]
 
 QUICK = Recipe(epochs=12, batch=32, rate=1e-3, patience=4)  # of attention classifiers
+FEW = 200  # rows by whose answers a model is known again
 SLOW = Recipe(epochs=4, batch=32, rate=1e-4, patience=2)  # of those whose transformer is trained on
 
 
@@ -182,7 +186,7 @@ def audit(
     All are aligned to `data[split]`; arrays hold scores toward the predicted class, and what is not ours needs `k`.
     `n` rows are drawn; `say` hears the cost first (by default it is shown where progress is). `checks` are "default",
     "all" or names (see `unmask checks`); those a verdict needs are always run. Judges and fresh networks learn from
-    `pool` training rows at most. With `resume`, finished checks and trained methods stay in files of that name until
+    `pool` training rows at most. With `resume`, finished checks and trained methods stay there and beside it until
     the audit is complete, or for good where you say `keep`. With a `budget` of seconds, checks that would not fit are
     left out, and `say` hears which.
     """
@@ -250,13 +254,30 @@ def _resolve(
 
 
 def _fitted(method: str, model: Wrapped, data: Dataset, settings: Settings, memo: Memo) -> Explainer:
-    """The method fitted for this audit, or as the memo has it."""
-    how = (method, settings.k, settings.removal, settings.seed, version("unmask"))
-    place = memo.folder(f"{method}-{digest(data.train.x, data.train.y, model(data.validation.x), how)}")
-    if place is not None and place.exists():
-        kept: Explainer = load_explainer(place, model, data)
-        return kept
-    fitted: Any = fit(model, data, settings.k, method=method, removal=settings.removal, seed=settings.seed)
-    if place is not None and hasattr(fitted, "recipe"):  # what was not trained is as soon made again
-        fitted.save(place)
+    """The method fitted for this audit, or as the memo has it; what is not trained is as soon made again."""
+
+    def anew() -> Any:
+        return fit(model, data, settings.k, method=method, removal=settings.removal, seed=settings.seed)
+
+    if memo.trained is None or not hasattr(make(method, settings.k), "recipe"):
+        return anew()  # type: ignore[no-any-return]
+    place = memo.trained / f"{method}-{_fingerprint(method, model, data, settings)}"
+    try:
+        return load_explainer(place, model, data)  # type: ignore[no-any-return]
+    except InputError:  # it is not there, or cannot be read
+        shutil.rmtree(place, ignore_errors=True)
+    fitted = anew()
+    fitted.save(place)
     return fitted  # type: ignore[no-any-return]
+
+
+def _fingerprint(method: str, model: Wrapped, data: Dataset, settings: Settings) -> str:
+    """Of all that a trained method hangs on: data, model (its answers to whole rows and to halves), settings."""
+    name = settings.removal or model.removal or default_removal(data.kind, model.mask_token is not None)
+    few = rows_of(data.validation.x, torch.arange(min(FEW, len(data.validation))))
+    valid = data.validation.valid[: len(few)]
+    half = subsets.uniform(valid, (valid.sum(1) + 1) // 2, seeds.generator(0))
+    answers = (model(few), shown(model, make_removal(name, data, mask_token=model.token(name)), few, half))
+    parts = (part for split in (data.train, data.validation) for part in (split.x, split.y))
+    how = (method, settings.k, name, model.token(name), settings.seed, data.layout, data.classes, version("unmask"))
+    return digest(*parts, *answers, how)

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from audit.cases import small_case, subject, table
-from unmask.audit import smuggling
+from unmask.audit import halves, smuggling
 from unmask.audit.case import Subject
-from unmask.audit.halves import SINGLE, _half, half_gain, half_reading, half_share
+from unmask.audit.halves import SINGLE, _half, half_gain, half_reading, half_share, pairs
 from unmask.judge import RECIPE
 from unmask.types import Explanation
 
@@ -117,3 +117,8 @@ def test_the_same_units_with_other_scores_have_halves_of_their_own():
     assert told(half_share(case, flat)) > 0.85
     assert told(half_share(case, graded)) > 0.85
     assert len([key for key in case.memory if key[0] == "half"]) == 2
+
+
+def test_few_rows_have_more_pairs_of_judges():
+    assert (pairs(halves.FEW), pairs(halves.FEW + 1)) == (halves.MORE, halves.PAIRS)
+    assert halves.MORE > halves.PAIRS

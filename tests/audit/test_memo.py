@@ -32,15 +32,21 @@ def test_known_keys_are_not_written_twice_and_the_end_clears_the_file(tmp_path):
     again = Memo(path)
     again.put("key", Values(torch.ones(2)), 0.0)
     assert len(path.read_text().splitlines()) == 1
-    again.folder("l2x").mkdir()
+    again.trained.mkdir()
+    (tmp_path / "memo-data").mkdir()  # not ours
+    assert again.holds()
+    path.unlink()
+    assert again.holds()  # what was trained
     again.clear()
-    assert list(tmp_path.iterdir()) == []
+    assert not again.holds()
+    assert [place.name for place in tmp_path.iterdir()] == ["memo-data"]
 
 
 def test_without_a_path_nothing_is_written(tmp_path):
     memo = Memo(None)
     memo.put("key", Values(torch.ones(2)), 0.0)
-    assert memo.folder("l2x") is None
+    assert memo.trained is None
+    assert not memo.holds()
     memo.clear()
     assert list(tmp_path.iterdir()) == []
 

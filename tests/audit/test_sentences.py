@@ -82,3 +82,11 @@ def test_a_judge_that_is_flattered_is_named_and_changes_no_verdict():
     assert any(reason.startswith(said) for reason in found.reasons)
     assert flattery(replace(GOOD, own_judge=(0.95, 0.85))) in found.reasons
     assert not any("trained with" in reason for reason in decide(GOOD).reasons)
+
+
+def test_a_half_that_may_be_a_code_or_chance_is_told_with_what_it_may_be():
+    few = decide(replace(GOOD, half=(0.9, -0.1, 0.0), half_read=(0.1, -0.1, 0.2))).reasons[0]
+    assert "90% seems to be told by which units they are, but with so few rows it may be 0% as well" in few
+    much = decide(replace(GOOD, half=(0.9, 0.2, 0.3), half_read=(0.1, -0.1, 0.2))).reasons[0]
+    assert "but so may 30% of what random units tell" in much
+    assert much.endswith("no better than random ones (0.10 nats, 0.20 from random units)")

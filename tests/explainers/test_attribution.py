@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from explainers.samples import fitted, task, unfitted, with_start
 from unmask.errors import InputError
+from unmask.explainers.attribution import ROWS, batches
 from unmask.models import wrap
 
 pytestmark = pytest.mark.slow
@@ -35,3 +36,11 @@ def test_a_tokenizer_with_more_ids_than_words_is_refused() -> None:
     explainer = unfitted("gradient").fit(with_start(), task("words"))
     with pytest.raises(InputError, match="one id for each word"):
         explainer.explain(task("words").test.x)
+
+
+def test_the_longest_row_says_how_many_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unmask.explainers.attribution.VALUES", 40)
+    explainer = fitted("gradient", "words")
+    rows = [["a"], *(["a"] * 10 for _ in range(9))]
+    sizes = [len(part) for part, *_ in batches(explainer.task_, rows, torch.zeros(10, dtype=torch.long), ROWS)]
+    assert sizes == [4, 4, 2]

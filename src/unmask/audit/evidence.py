@@ -160,6 +160,11 @@ def half_untold(e: Evidence) -> bool:
     return share > SHARE_LIMIT and max(null, share - null) > SHARE_LIMIT
 
 
+def _hidden_by_chance(e: Evidence) -> bool:
+    """Whether random units may seem to tell so much that no code could be seen; no reason for care by itself."""
+    return e.half is not None and not coded(e) and e.half[2] > 1 - SHARE_LIMIT
+
+
 def survives(e: Evidence) -> bool:
     """Whether the choice stays much the same for the same model with random weights, and surely above chance.
 
@@ -236,6 +241,6 @@ def passes(e: Evidence) -> dict[str, bool | None]:
         "attention-flow": not hides(e),
         "interlocking": None if untold(e) else not locked(e),
         "exclusion": not open_(e),
-        "half-share": None if ignorant(e) or half_untold(e) else not coded(e),
+        "half-share": None if ignorant(e) or half_untold(e) or _hidden_by_chance(e) else not coded(e),
         "half-reading": None if e.half_read is None else e.half_read[1] > 0,
     }

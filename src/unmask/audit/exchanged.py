@@ -21,14 +21,16 @@ PAIRS = 1  # of judges for each
 
 def encoding_p(case: Case, subject: Subject) -> Values:
     """(1 + exchanges that gain as much) / (1 + TIMES): in each, all masks are given to other rows and both judges of
-    the encoding gain are trained anew. One number, the same for every row.
+    the encoding gain are trained anew, one pair each time. One number, the same for every row, with no interval.
 
     Rows share their judges, so that a test which only changes signs of the rows' gains would call luck of a judge sure.
     """
     own = _gain(case, subject)
+    if own == 0:  # the same units in every row: an exchange changes nothing
+        return Values(torch.ones(len(case.target)), note="the same units in every row")
     chance = [_gain(case, _exchanged(subject, seeds.derive(case.seed, "exchanged", i))) for i in range(TIMES)]
     p = (1 + sum(gain >= own for gain in chance)) / (1 + TIMES)
-    note = f"gain {own:.3f} nats, after {TIMES} exchanges {min(chance):.3f} to {max(chance):.3f}"
+    note = f"gain by one pair of judges {own:.3f} nats, after {TIMES} exchanges {min(chance):.3f} to {max(chance):.3f}"
     return Values(torch.full((len(case.target),), p), note=note)
 
 

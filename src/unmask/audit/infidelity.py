@@ -13,7 +13,7 @@ from unmask.types import rows_of
 
 __all__ = ["ROWS", "SAMPLES", "infidelity", "infidelity_raw", "misfit"]
 
-FEW = 24  # units of which the same ones are removed twice
+FEW = 24  # units: of so many the same ones are often removed twice
 ROWS = 100  # of the audited ones, at most
 SAMPLES = 100  # changes of each row; the same for all explanations, so the model is asked once for all of them
 
@@ -63,7 +63,7 @@ def _drawn(case: Case, index: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _distinct(rows: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
-    """Numbers of draws to ask about, and of which of them each draw is the same; of many units no two draws are."""
+    """Numbers of draws to ask about, and of which of them each draw is the same; of many units few are."""
     d, every = kept.shape[1], torch.arange(len(kept))
     if d > FEW:
         return every, every

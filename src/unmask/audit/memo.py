@@ -49,17 +49,21 @@ class Memo:
         split = ([(name, _list(part)) for name, part in some.items()] for some in (found.parts, found.curve))
         add_line(self.path, json.dumps([key, _list(found.values), over, found.note, seconds, *split]))
 
-    def folder(self, name: str) -> Path | None:
-        """A place for what takes long to fit; None where nothing is remembered."""
-        return None if self.path is None else self.path.with_name(f"{self.path.name}-{name}")
+    @property
+    def trained(self) -> Path | None:
+        """The folder of what takes long to train; None where nothing is remembered."""
+        return None if self.path is None else self.path.with_name(f"{self.path.name}.trained")
+
+    def holds(self) -> bool:
+        """Whether there is anything to go on from."""
+        return any(place is not None and place.exists() for place in (self.path, self.trained))
 
     def clear(self) -> None:
         """The audit is finished: nothing to resume."""
-        if self.path is None:
+        if self.path is None or self.trained is None:
             return
         self.path.unlink(missing_ok=True)
-        for folder in self.path.parent.glob(f"{self.path.name}-*"):
-            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(self.trained, ignore_errors=True)
 
 
 def _list(values: Tensor) -> list[float]:

@@ -142,11 +142,13 @@ def code(e: Evidence) -> str:
 
 def half_untold(e: Evidence) -> str:
     """That one half of the selection may be a code, and nobody can say."""
-    (share, _, null), (value, _, chance) = e.half or (0.0,) * 3, e.half_read or (0.0,) * 3
+    (share, low, null), (value, _, chance) = e.half or (0.0,) * 3, e.half_read or (0.0,) * 3
+    chancy = f"so may {_part(null)} of what random units tell"
+    but = f"with so few rows it may be {_part(low)} as well" if null < LITTLE else chancy
     return (
         f"whether a part of it smuggles the answer cannot be told: of what one half of its units tells, {_part(share)} "
-        f"is told by which units they are, which may be chance (random units may seem to tell {_part(null)}), and a "
-        f"judge reads their values no better than random ones ({value:.2f} nats, {chance:.2f} from random units)"
+        f"seems to be told by which units they are, but {but}, and a judge reads their values no better than random "
+        f"ones ({value:.2f} nats, {chance:.2f} from random units)"
     )
 
 

@@ -9,7 +9,7 @@ import torch
 
 from unmask.audit.people import token_scores, words_of
 from unmask.cli.sources import Source, UserTask, check_source, data_of
-from unmask.cli.steps import audited, check_new_folder, check_place, console, finish, settings_of, tell
+from unmask.cli.steps import audited, check_new_folder, check_place, console, settings_of, tell
 from unmask.errors import unknown
 from unmask.methods import MODELS, make
 from unmask.task import seeded
@@ -55,7 +55,7 @@ def rationalize_step(source: Source, request: RationaleRequest, out: Path) -> No
         console().print(explanation.show(i), "")
     task = UserTask(own.model(), data, source.seed)
     most = int(explanation.kept.sum(1).max())
-    finish(audited(task, {request.method: own}, {"k": max(1, most), "n": request.rows}, out), out)
+    audited(task, {request.method: own}, {"k": max(1, most), "n": request.rows}, out)
     tell(f"the model is saved in {out / MODEL}: unmask.load_explainer({str(out / MODEL)!r}).predict(rows)")
 
 

@@ -155,27 +155,30 @@ def audit_step(source: Source, request: AuditRequest, out: Path) -> None:
     given |= {name: name for name in request.methods}
     settings: dict[str, Any] = {"k": request.k, "split": request.split, "n": request.rows, "removal": request.removal}
     settings |= {"checks": request.checks, "budget": None if request.budget is None else seconds_of(request.budget)}
-    finish(audited(task, given, settings, out), out)
+    audited(task, given, settings, out)
 
 
-def audited(task: UserTask, given: dict[str, Any], settings: dict[str, Any], out: Path) -> Report:
-    """The audit; what is finished is kept in `out` until the report is written (`finish`)."""
-    memo = out / MEMO
+def audited(task: UserTask, given: dict[str, Any], settings: dict[str, Any], out: Path) -> None:
+    """Audit, print and write the report; what is finished is kept in `out` until it is written."""
+    memo = Memo(out / MEMO)
     try:
-        return api.audit(task.model, task.data, given, **settings, seed=task.seed, say=tell, resume=memo, keep=True)
+        report = api.audit(
+            task.model, task.data, given, **settings, seed=task.seed, say=tell, resume=out / MEMO, keep=True
+        )
     except KeyboardInterrupt as stop:
-        if not memo.exists():
+        if not memo.holds():
             raise
-        kept = f"what is finished is kept in {memo}; run the same command again to go on"
+        kept = f"what is finished is kept in {out / MEMO}; run the same command again to go on"
         raise StoppedError(kept) from stop
+    finish(report, out)
+    memo.clear()
 
 
 def finish(report: Report, out: Path) -> None:
-    """Print the verdicts and write both files; then there is nothing to resume."""
+    """Print the verdicts and write both files."""
     console().print(report)
     for name in ("report.html", "report.json"):
         report.save(out / name)
-    Memo(out / MEMO).clear()
     tell(f"written: {out / 'report.html'} (open it in a browser) and {out / 'report.json'}")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +21,7 @@ __all__ = ["ROWS", "baselines", "batches", "differentiable", "layer_of", "swept"
 
 ROWS = 2048  # rows (or steps of a path) in one backward pass, at most
 VALUES = 200_000  # values (pixels, words) in one backward pass, at most
+PIECES = 2048  # pieces of words in one backward pass of a transformer, at most: each leaves up to a megabyte behind
 
 
 def layer_of(task: Task) -> nn.Module | None:
@@ -53,13 +55,18 @@ def _flat(task: Task) -> InputError:
 
 
 def batches(task: Task, x: Inputs, target: Tensor, size: int) -> Iterator[tuple[Inputs, Tensor, Tensor]]:
-    """(rows, prepared rows, target), `size` at a time."""
-    feed = task.ready().feed
-    size = max(1, min(size, size * VALUES // (ROWS * max(1, feed(x[:1]).numel()))))
+    """(rows, prepared rows, target), `size` at a time, or fewer where the longest row is long."""
+    feed, most = task.ready().feed, VALUES if task.ready().pieces is None else PIECES
+    longest = x[:1] if isinstance(x, Tensor) else [max(x, key=_words)]
+    size = max(1, min(size, size * most // (ROWS * max(1, feed(longest).numel()))))
     for start in range(0, len(x), size):
         rows = x[start : start + size]
         prepared = feed(rows)
         yield rows, prepared, target[start : start + size].to(prepared.device)
+
+
+def _words(row: list[Any]) -> int:
+    return sum(1 if isinstance(unit, str) else len(unit) for unit in row)  # a unit is a word or a sentence
 
 
 def to_units(task: Task, attribution: Tensor, prepared: Tensor, d: int) -> Tensor:
