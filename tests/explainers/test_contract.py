@@ -24,7 +24,15 @@ from unmask.types import Explanation
 
 EVERY = pytest.mark.parametrize("kind", KINDS)
 LONG = {"cxplain", "fastshap", "invase", "meed", "mimic", "real-x", "sequential", "vibi"}  # l2x stands for them,
-LONG |= {"infd", "kernel-shap", "lime", "smoothgrad", "gradient-x-input-abs"}  # occlusion and gradients for these
+LONG |= {
+    "infd",
+    "kernel-shap",
+    "lime",
+    "lime-package",
+    "shap-package",
+    "smoothgrad",
+    "gradient-x-input-abs",
+}  # occlusion and gradients for these
 
 
 def each(names: set[str]) -> list[Any]:

@@ -47,6 +47,12 @@ METHODS: dict[str, Method] = {
     "kernel-shap": Method(
         "kernel_shap:KernelSHAP", "Shapley values of showing a unit, by least squares", "Lundberg & Lee 2017"
     ),
+    "lime-package": Method(
+        "packages:LimePackage", "as lime, by LIME's own package, row by row (extra peers)", "Ribeiro et al. 2016"
+    ),
+    "shap-package": Method(
+        "packages:ShapPackage", "as kernel-shap, by SHAP's own package, row by row (extra peers)", "Lundberg & Lee 2017"
+    ),
     "infd": Method("infd:INFD", "the scores of least infidelity, by least squares", "Yeh et al. 2019"),
     "l2x": Method(
         "l2x:L2X", "a selector trained with its approximator to tell what the model says", "Chen et al. 2018"
