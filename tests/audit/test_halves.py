@@ -122,3 +122,13 @@ def test_the_same_units_with_other_scores_have_halves_of_their_own():
 def test_few_rows_have_more_pairs_of_judges():
     assert (pairs(halves.FEW), pairs(halves.FEW + 1)) == (halves.MORE, halves.PAIRS)
     assert halves.MORE > halves.PAIRS
+
+
+def test_cross_fitted_halves_have_one_pair_for_each_part(monkeypatch):
+    asked = []
+    monkeypatch.setattr(halves, "encoding", lambda case, half, repeats: asked.append(repeats))
+    case = small_case(table(60), k=2)
+    fitted = everywhere(case, columns(0))
+    halves._told(case, fitted)
+    halves._told(replace(case, memory={}), Subject("it", fitted.explanation))
+    assert asked == [halves.MORE, halves.PAIRS]

@@ -23,7 +23,8 @@ from unmask.types import Explanation
 __all__ = ["half_gain", "half_reading", "half_share", "pairs"]
 
 PAIRS = 1  # of judges for each half: a code is all that its half tells, which one pair sees
-FEW, MORE = 200, 3  # but of few rows what one pair sees is luck as well: so many rows or fewer have more pairs
+FEW, MORE = 200, 3  # but of few rows what one pair sees is luck as well: so many rows or fewer have more pairs, unless
+# they are cross-fitted, where there are several pairs anyway
 SINGLE = "keeps no more than one unit, which has no halves"
 
 
@@ -43,12 +44,16 @@ def half_reading(case: Case, subject: Subject) -> Values:
 
 
 def pairs(rows: int) -> int:
-    """How many pairs of judges look at each half."""
+    """How many pairs of judges look at each half, at most."""
     return MORE if rows <= FEW else PAIRS
 
 
+def _pairs(case: Case, half: Subject) -> int:
+    return PAIRS if half.train is None else pairs(len(case.target))
+
+
 def _told(case: Case, half: Subject) -> tuple[Tensor, Tensor]:
-    return case.once(("encoding of a half", half.key), lambda: encoding(case, half, pairs(len(case.target))))
+    return case.once(("encoding of a half", half.key), lambda: encoding(case, half, _pairs(case, half)))
 
 
 def _share(case: Case, half: Subject) -> Values:
