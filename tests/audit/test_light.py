@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 import torch
 
+import unmask
 from audit.cases import linear, table
 from unmask import api
-from unmask.audit import CHECKS, chosen, function_of, lighter
+from unmask.audit import CHECKS, chosen, function_of, light, lighter
+from unmask.audit.case import some
 from unmask.audit.light import AGAIN, FITS, ROWS, lightly
 from unmask.audit.subjects import Settings, assemble
 from unmask.models import bind, wrap
@@ -72,3 +74,24 @@ def test_a_default_audit_says_what_it_did_not_look_at():
     assert "could not be looked at: whether it depends on the model" in said["occlusion"]
     assert "not looked at: whether the order of the scores is a code" in said["occlusion"]
     assert "not looked at: whether it depends on the model" in said["l2x"]
+
+
+@pytest.mark.parametrize("check", lighter())
+def test_the_longest_text_need_not_be_among_the_few(check, monkeypatch):
+    monkeypatch.setattr(light, "ROWS", 4)
+    texts = [["good" if i % 2 else "bad", *["tea"] * (i % 3)] for i in range(60)]
+    texts[54] += ["soup"] * 20
+    parts = {"train": range(40), "validation": range(40, 50), "test": range(50, 60)}
+    data = unmask.dataset(texts, [i % 2 for i in range(60)], kind="words", split={k: list(v) for k, v in parts.items()})
+
+    def model(rows):
+        return torch.tensor([[2.0 * ("good" in row.split()), 1.0] for row in rows]).softmax(1)
+
+    bound = bind(wrap(model), data)
+    explainer = api.fit(bound, data, 1, method="occlusion")
+    whole = assemble(bound, data, {"it": explainer}, Settings(k=1, n=10, pool=60))
+    assert whole.valid.shape[1] > 20 > whole.valid[some(whole, 4)].sum(1).max()
+    for subject in whole.subjects:
+        found = lightly(whole, subject, check)
+        assert found.values.shape == (10,)
+        assert int(found.values.isnan().sum()) in (6, 10)

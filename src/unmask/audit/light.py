@@ -32,7 +32,7 @@ def lightly(case: Case, subject: Subject, check: str) -> Values:
         return missing(case, AGAIN)
     index = some(case, ROWS)
     few = case.once("few rows", lambda: _few(case, index))
-    found: Values = function_of(check)(few, _of(subject, index))
+    found: Values = function_of(check)(few, _of(subject, index, few.valid.shape[1]))
 
     def back(some_: Mapping[K, Tensor]) -> dict[K, Tensor]:
         return {key: placed(case, index, values) for key, values in some_.items()}
@@ -54,15 +54,20 @@ def _noted(note: str, rows: int, whole: int) -> str:
 
 
 def _few(case: Case, index: Tensor) -> Case:
-    """The same case with some of its rows, and a memory of its own."""
+    """The same case with some of its rows, and a memory of its own; texts are as wide as the longest of them."""
     parts: dict[str, Any] = {name: getattr(case, name) for name in ("valid", "target", "full", "labels", "relevant")}
     rows: dict[str, Any] = {name: None if part is None else part[index] for name, part in parts.items()}
-    subjects = tuple(_of(s, index) for s in case.subjects)
+    width = int(rows["valid"].sum(1).max()) if case.data.layout.is_text else case.valid.shape[1]
+    for name in ("valid", "relevant"):
+        rows[name] = None if rows[name] is None else rows[name][:, :width]
+    subjects = tuple(_of(s, index, width) for s in case.subjects)
     return replace(case, x=rows_of(case.x, index), subjects=subjects, memory={}, **rows)
 
 
-def _of(subject: Subject, index: Tensor) -> Subject:
+def _of(subject: Subject, index: Tensor, width: int) -> Subject:
     again: Any = subject.explainer
     if isinstance(getattr(again, "k", None), Tensor):  # a control that keeps as many units as another explanation
         again = replace(again, k=again.k[index])
-    return replace(subject, explanation=subject.explanation.rows(index), explainer=again)
+    own = subject.explanation.rows(index)
+    cut = {name: getattr(own, name)[:, :width] for name in ("scores", "kept", "valid")}
+    return replace(subject, explanation=replace(own, **cut), explainer=again)
