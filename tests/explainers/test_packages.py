@@ -14,6 +14,7 @@ from torch import Tensor
 from explainers.samples import fitted, task
 from nets.samples import PLAIN, dataset, values
 from unmask.errors import InputError
+from unmask.explainers.packages import Package
 from unmask.methods import make
 
 pytestmark = pytest.mark.slow
@@ -80,3 +81,8 @@ def test_a_missing_package_is_named(method: str, package: str, monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "lime.lime_base" if package == "lime" else package, None)
     with pytest.raises(InputError, match=rf"{method} needs the package {package}; run pip install \"unmask\[peers\]\""):
         make(method, 2).fit(counted, task("words"))
+
+
+def test_another_package_is_refused() -> None:
+    with pytest.raises(InputError, match="package must be lime or shap, got 'eli5'"):
+        Package(2, "eli5")  # type: ignore[arg-type]

@@ -33,6 +33,7 @@ __all__ = [
 DRAWS = 50  # as published
 REACH = 0.2  # of a column's standard deviation, or of the range of all pixels: as published where they lie in [0, 1]
 REFITS = 3  # the same method with other seeds
+AT_ONCE = 2000  # rows whose shares are held in memory
 DRAWS_NOTHING = "draws nothing: the same with any seed by construction, which is no evidence of anything"
 
 
@@ -84,10 +85,14 @@ def score_entropy(case: Case, subject: Subject) -> Values:
 
     Logits of learned selectors are not shares of anything: their entropy compares with that of other fits only.
     """
-    size = subject.explanation.scores.abs() * case.valid
-    total = size.sum(1, keepdim=True)
-    share = size / torch.where(total > 0, total, torch.nan)
-    return Values(distances.entropy(share, case.valid))
+
+    def some(scores: Tensor, valid: Tensor) -> Tensor:
+        size = scores.abs() * valid
+        total = size.sum(1, keepdim=True)
+        return distances.entropy(size / torch.where(total > 0, total, torch.nan), valid)
+
+    parts = zip(subject.explanation.scores.split(AT_ONCE), case.valid.split(AT_ONCE), strict=True)
+    return Values(torch.cat([some(*part) for part in parts]))
 
 
 def changes(clean: Tensor, moved: Iterable[Tensor]) -> tuple[Tensor, Tensor]:

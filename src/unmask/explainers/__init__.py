@@ -48,10 +48,16 @@ METHODS: dict[str, Method] = {
         "kernel_shap:KernelSHAP", "Shapley values of showing a unit, by least squares", "Lundberg & Lee 2017"
     ),
     "lime-package": Method(
-        "packages:LimePackage", "as lime, by LIME's own package, row by row (extra peers)", "Ribeiro et al. 2016"
+        "packages:Package",
+        "as lime, by LIME's own package, row by row (extra peers)",
+        "Ribeiro et al. 2016",
+        settings={"package": "lime"},
     ),
     "shap-package": Method(
-        "packages:ShapPackage", "as kernel-shap, by SHAP's own package, row by row (extra peers)", "Lundberg & Lee 2017"
+        "packages:Package",
+        "as kernel-shap, by SHAP's own package, row by row (extra peers)",
+        "Lundberg & Lee 2017",
+        settings={"package": "shap"},
     ),
     "infd": Method("infd:INFD", "the scores of least infidelity, by least squares", "Yeh et al. 2019"),
     "l2x": Method(
