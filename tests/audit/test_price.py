@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from audit.cases import planted, table
-from unmask.audit import chosen, curves, dependence, fragility, infidelity, roar, stability
+from unmask.audit import chosen, curves, dependence, fragility, halves, infidelity, roar, stability
 from unmask.audit.baseline import ways
 from unmask.audit.light import ROWS
 from unmask.audit.price import cost
@@ -20,12 +20,13 @@ def test_the_cost_counts_what_will_be_run():
 
     assert "fresh" not in said("default")
     again = stability.REFITS + dependence.REFITS + len(ways("table"))
+    judges = 36 + 5 * 2 * 2 * halves.pairs(120)  # a pair of judges and more for both halves of all five
     assert said("default").endswith(
-        f"56 judges trained, {(stability.DRAWS + again) * ROWS:,} rows explained again, "
+        f"{judges} judges trained, {(stability.DRAWS + again) * ROWS:,} rows explained again, "
         f"{fragility.TRIES * ROWS:,} rows led astray"
     )  # on some of the 120 rows, and nothing is fitted again
     assert said([]).endswith("36 judges trained")  # all judges start as those of eval-x
-    assert said("half-share").endswith("56 judges trained")  # both halves
+    assert said("half-share").endswith(f"{judges} judges trained")
     assert said(["fs-a"]).endswith("at least 5 fresh networks trained")
     assert "at least 10 fresh networks trained" in said(["fs-a", "fu-a"])
     assert said("sen").endswith(f"{stability.DRAWS * 120:,} rows explained again")  # scores alone cannot be moved
