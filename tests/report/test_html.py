@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from report import invented
-from unmask.report.html import page
+from unmask.report.html import _card, page
 from unmask.types import Findings, Result, Verdict
 
 pytestmark = pytest.mark.slow
@@ -51,6 +51,18 @@ def test_the_first_sentence_and_the_cards_speak_plain_words(html: str):
     start = html[html.index("<h2>Verdicts</h2>") :]
     assert '<p class="summary">Of 5 explanations of ' in start
     assert "answer from it alone<code>fs-m ↑</code>" in start
+
+
+def test_cards_have_no_number_that_could_not_be_had():
+    base = invented.findings()
+    name, nan = base.verdicts[0].explanation, float("nan")
+    some = {"randomized-model": nan, "encoding-share": nan, "fs-m": 0.5}
+    rows = tuple(invented.result(name, check, value) for check, value in some.items())
+    card = _card(replace(base, rows=rows), base.verdicts[0])
+    assert [(code.split()[0], value) for _, code, value, _ in card.numbers] == [
+        ("fs-m", "0.500"),
+        ("encoding-share", "unknown"),
+    ]
 
 
 def test_every_check_has_definition_direction_and_null(html: str):

@@ -18,6 +18,7 @@ from unmask.report.wording import (
     ARROWS,
     DECIDING,
     DIRECTIONS,
+    ESTIMATED,
     FURTHER,
     PEOPLE,
     SYMBOLS,
@@ -130,7 +131,7 @@ def _card(findings: Findings, verdict: Verdict) -> Card:
         row
         for check in (*DECIDING, *FURTHER)
         if (row := find(findings, verdict.explanation, check)) is not None
-        if check in DECIDING or row.passed is False
+        if row.passed is False or (check in DECIDING and (math.isfinite(row.value) or check in ESTIMATED))
     )
     numbers = [
         ((DECIDING | FURTHER)[r.check], f"{r.check} {ARROWS[r.better]}", said(r.check, r.value), said(r.check, r.null))
