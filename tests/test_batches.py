@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from unmask.batches import AT_ONCE, POOL, by_length, shuffled, together
+from unmask.batches import AT_ONCE, POOL, by_length, shuffled, together, words
 from unmask.seeds import generator
 from unmask.training import Recipe, evaluate
 
@@ -85,3 +85,7 @@ def test_steady_batches_are_the_same_whatever_stands_in_the_rows() -> None:
         ids = (torch.arange(width) < lengths[:, None]).long()
         evaluate(Noting(), ids, torch.arange(20.0), batch=15, steady=True)
     assert seen[:2] == seen[2:] == [list(range(15)), list(range(15, 20))]
+
+
+def test_words_are_counted_alone_and_in_sentences():
+    assert [words(row) for row in ([], ["a", "b"], [["a"], [], ["b", "c"]])] == [0, 2, 3]

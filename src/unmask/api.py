@@ -26,16 +26,15 @@ from unmask.data.vectors import glove
 from unmask.errors import InputError, unknown
 from unmask.foreign import taken
 from unmask.loading import load as load_explainer
-from unmask.masking import check_removal, default_removal, subsets
+from unmask.masking import check_removal, subsets
 from unmask.masking.controls import CONTROLS
-from unmask.masking.removals import make_removal
 from unmask.methods import METHODS, MODELS, make
 from unmask.models import Wrapped, bind, shown, wrap
 from unmask.nets import Vocabulary
 from unmask.nets.attention import Score, attention_net
 from unmask.nets.pretrained import tuned_layers
 from unmask.report import Report
-from unmask.task import seeded
+from unmask.task import hiding, seeded
 from unmask.training import Recipe, fit_classifier
 from unmask.types import Dataset, Explainer, Explanation, rows_of
 from unmask.writing import write_bytes
@@ -273,11 +272,20 @@ def _fitted(method: str, model: Wrapped, data: Dataset, settings: Settings, memo
 
 def _fingerprint(method: str, model: Wrapped, data: Dataset, settings: Settings) -> str:
     """Of all that a trained method hangs on: data, model (its answers to whole rows and to halves), settings."""
-    name = settings.removal or model.removal or default_removal(data.kind, model.mask_token is not None)
+    removal = hiding(model, data, settings.removal)
     few = rows_of(data.validation.x, torch.arange(min(FEW, len(data.validation))))
     valid = data.validation.valid[: len(few)]
     half = subsets.uniform(valid, (valid.sum(1) + 1) // 2, seeds.generator(0))
-    answers = (model(few), shown(model, make_removal(name, data, mask_token=model.token(name)), few, half))
+    answers = (model(few), shown(model, removal, few, half))
     parts = (part for split in (data.train, data.validation) for part in (split.x, split.y))
-    how = (method, settings.k, name, model.token(name), settings.seed, data.layout, data.classes, version("unmask"))
+    how = (
+        method,
+        settings.k,
+        removal.name,
+        model.token(removal.name),
+        settings.seed,
+        data.layout,
+        data.classes,
+        version("unmask"),
+    )
     return digest(*parts, *answers, how)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
-__all__ = ["AT_ONCE", "by_length", "fitting", "shuffled", "together"]
+__all__ = ["AT_ONCE", "by_length", "fitting", "shuffled", "together", "words"]
 
 AT_ONCE = (
     25_000  # values (pixels, words) that a processor reads at once: what networks make of more than that, 250 floats
@@ -24,6 +26,11 @@ def together(x: Tensor, most: int, values: int = AT_ONCE) -> int:
 def fitting(size: int, most: int, values: int) -> int:
     """How many rows of `size` values each: as many as `values` in all, at least one and at most `most`."""
     return max(1, min(most, values // max(1, size)))
+
+
+def words(row: Sequence[str] | Sequence[Sequence[str]]) -> int:
+    """How many words a text has, of words or of sentences."""
+    return sum(1 if isinstance(unit, str) else len(unit) for unit in row)
 
 
 def by_length(x: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ __all__ = [
     "begin",
     "clone",
     "explained",
+    "hiding",
     "seeded",
     "settings_of",
     "targets",
@@ -52,15 +53,20 @@ class Task:
         return self.model
 
 
+def hiding(model: Wrapped, data: Dataset, removal: str | None) -> Removal:
+    """How units are hidden from the model: as is wished, as the model says, or as is usual for the kind of data."""
+    name = removal or model.removal or default_removal(data.kind, model.mask_token is not None)
+    return make_removal(name, data, mask_token=model.token(name))
+
+
 def begin(model: Any, data: Dataset, k: int, removal: str | None) -> Task:
     """Check the request and gather what explaining `model` on rows like `data` needs."""
     wrapped = bind(model, data, removal)
     d = data.train.valid.shape[1]
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= d:
         raise InputError(f"k must be a whole number from 1 to {d} (a row of {data.name} has {d} units), got {k!r}")
-    name = removal or wrapped.removal or default_removal(data.kind, wrapped.mask_token is not None)
-    hide = make_removal(name, data, mask_token=wrapped.token(name))
-    return Task(read(data, name), hide, tuple(data.classes), wrapped)
+    hide = hiding(wrapped, data, removal)
+    return Task(read(data, hide.name), hide, tuple(data.classes), wrapped)
 
 
 def explained(

@@ -15,11 +15,10 @@ from unmask.audit import chosen, lighter
 from unmask.audit.case import Case, Pool, Subject, digest
 from unmask.errors import InputError
 from unmask.judge import Rows
-from unmask.masking import default_removal
 from unmask.masking.controls import CONTROLS, control_scores
-from unmask.masking.removals import make_removal
 from unmask.models import Wrapped, counted
 from unmask.nets import Reader, read
+from unmask.task import hiding
 from unmask.types import Dataset, Explainer, Explanation, Inputs, Model, Split, rows_of
 
 __all__ = ["Settings", "assemble", "control"]
@@ -67,11 +66,10 @@ class _Places:
 
 def assemble(model: Wrapped, data: Dataset, given: Mapping[str, Explainer | Explanation], settings: Settings) -> Case:
     """The case: audited rows with the model's answers, explanations and controls on them and on the judges' rows."""
-    name = settings.removal or model.removal or default_removal(data.kind, model.mask_token is not None)
-    removal = make_removal(name, data, mask_token=model.token(name))
+    removal = hiding(model, data, settings.removal)
     places = _places(data, settings)
     x = rows_of(data[settings.split].x, places.audited)
-    full, reader = model(x), read(data, name)
+    full, reader = model(x), read(data, removal.name)
     pools = {s: _pool(model, data, s, getattr(places, s)) for s in settings.pools}
     case = Case(
         model=model,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from unmask.batches import fitting, words
 from unmask.errors import InputError
 from unmask.masking.removals import PAD, Cut
 from unmask.task import Task
@@ -57,16 +57,12 @@ def _flat(task: Task) -> InputError:
 def batches(task: Task, x: Inputs, target: Tensor, size: int) -> Iterator[tuple[Inputs, Tensor, Tensor]]:
     """(rows, prepared rows, target), `size` at a time, or fewer where the longest row is long."""
     feed, most = task.ready().feed, VALUES if task.ready().pieces is None else PIECES
-    longest = x[:1] if isinstance(x, Tensor) else [max(x, key=_words)]
-    size = max(1, min(size, size * most // (ROWS * max(1, feed(longest).numel()))))
+    longest = x[:1] if isinstance(x, Tensor) else [max(x, key=words)]
+    size = fitting(feed(longest).numel(), size, size * most // ROWS)
     for start in range(0, len(x), size):
         rows = x[start : start + size]
         prepared = feed(rows)
         yield rows, prepared, target[start : start + size].to(prepared.device)
-
-
-def _words(row: list[Any]) -> int:
-    return sum(1 if isinstance(unit, str) else len(unit) for unit in row)  # a unit is a word or a sentence
 
 
 def to_units(task: Task, attribution: Tensor, prepared: Tensor, d: int) -> Tensor:

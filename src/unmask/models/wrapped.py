@@ -155,7 +155,7 @@ def _longest(x: Inputs) -> int:
     """Values of a row; of texts words, of the longest."""
     if not isinstance(x, list):
         return math.prod(x.shape[1:])
-    return max(len(row) if not row or isinstance(row[0], str) else sum(map(len, row)) for row in x)
+    return max(map(batches.words, x))
 
 
 def _out_of_memory(error: Exception) -> bool:
