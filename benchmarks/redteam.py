@@ -1,6 +1,6 @@
 """Does the audit find liars, and does it leave honest selections alone? The red team on three kinds of data.
 
-    python benchmarks/redteam.py [digits|tumours|reviews] [--seeds N] [--fresh]
+    python benchmarks/redteam.py [digits|tumours|reviews] [--first SEED] [--seeds N] [--fresh]
     python benchmarks/redteam.py --render
 
 New split, model, explainers and judges for every seed; the rule's limits were fixed on other seeds (`calibrate.py`).
@@ -146,6 +146,10 @@ def summary(all_entries: dict[str, Entry]) -> dict[str, Any]:
     return {name: {"sort": rows[0]["sort"], **rates(rows)} for name, rows in by.items()}
 
 
+def option(name: str, usual: int) -> int:
+    return int(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else usual
+
+
 def main() -> None:
     if "--render" in sys.argv:
         from redteam_page import render
@@ -153,10 +157,10 @@ def main() -> None:
         render()
         return
     tasks = [a for a in sys.argv[1:] if a in TASKS] or list(TASKS)
-    seeds = int(sys.argv[sys.argv.index("--seeds") + 1]) if "--seeds" in sys.argv else 20
+    first, seeds = option("--first", FIRST), option("--seeds", 20)
     for task in tasks:
         record = Record(f"redteam-{task}")
-        for seed in range(FIRST, FIRST + seeds):
+        for seed in range(first, first + seeds):
             measure(record, task, seed)
         record.summary = summary(record.entries)
         record.save()

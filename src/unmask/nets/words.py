@@ -168,7 +168,9 @@ class SetHead(nn.Module):
         self.head = nn.Sequential(nn.Linear(2 * hidden, hidden), nn.ReLU(), nn.Dropout(0.2), nn.Linear(hidden, classes))
 
     def forward(self, vectors: Tensor, place: Tensor, weight: Tensor) -> Tensor:
-        tokens = self.token(torch.cat([vectors, place], -1)) * weight[..., None]
+        shown = (weight > 0).nonzero(as_tuple=True)  # of rows that show little, most pairs are filling: never read
+        read = self.token(torch.cat([vectors[shown], place[shown]], -1)) * weight[shown][:, None]
+        tokens = read.new_zeros(*weight.shape, read.shape[1]).index_put(shown, read)
         mean = tokens.sum(1) / weight.sum(1, keepdim=True).clamp(min=1.0)
         return self.head(torch.cat([mean, pool_max(tokens, weight > 0)], 1))  # type: ignore[no-any-return]
 
