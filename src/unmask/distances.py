@@ -24,6 +24,7 @@ __all__ = [
     "overlap",
     "ranks",
     "spearman",
+    "standard_ranks",
     "tvd",
     "tvd_legacy",
     "two_way_kl_logits",
@@ -109,16 +110,18 @@ def ranks(a: Tensor, valid: Tensor, dense: bool = False) -> Tensor:
     return rank.masked_fill(~valid, 0.0)
 
 
+def standard_ranks(a: Tensor, valid: Tensor, dense: bool = False) -> Tensor:
+    """(n, d) the ranks of the valid units around their mean, of length 1; nan in a row that has nothing but ties."""
+    rank = ranks(a, valid, dense)
+    mean = rank.sum(1, keepdim=True) / valid.sum(1, keepdim=True).clamp(min=1)
+    centred = (rank - mean) * valid
+    length = centred.norm(dim=1, keepdim=True)
+    return centred / torch.where(length > 0, length, torch.nan)
+
+
 def spearman(a: Tensor, b: Tensor, valid: Tensor, dense: bool = False) -> Tensor:
     """(n,) Pearson correlation of the ranks of the valid units; nan where one side has nothing but ties."""
-    there, size = valid.double(), valid.sum(1, keepdim=True).clamp(min=1)
-    centred = []
-    for t in (a, b):
-        rank = ranks(t, valid, dense)
-        centred.append((rank - rank.sum(1, keepdim=True) / size) * there)
-    both = (centred[0] * centred[1]).sum(1)
-    length = (centred[0].square().sum(1) * centred[1].square().sum(1)).sqrt()
-    return torch.where(length > 0, both / length, torch.nan).float()
+    return (standard_ranks(a, valid, dense) * standard_ranks(b, valid, dense)).sum(1).float()
 
 
 def conicity(states: Tensor, valid: Tensor) -> Tensor:

@@ -75,6 +75,20 @@ def test_a_valid_unit_of_score_minus_infinity_still_counts() -> None:
     assert kept.tolist() == [[False, True, True]]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_every_sort_of_number_is_ranked_the_same_way(dtype: torch.dtype) -> None:
+    scores = torch.randint(-3, 3, (50, 17), generator=generator(0)).to(dtype)
+    valid = torch.rand(50, 17, generator=generator(1)) < 0.7
+    k = torch.arange(50) % 19
+    want = [ranked(*row) for row in zip(scores.tolist(), k.tolist(), valid.tolist(), strict=True)]
+    assert subsets.topk(scores, k, valid).tolist() == want
+
+
+def test_rows_without_units_keep_none_and_what_is_no_number_counts_as_the_highest() -> None:
+    assert subsets.topk(torch.zeros(3, 0), 2, all_of(3, 0)).shape == (3, 0)
+    assert subsets.topk(torch.tensor([[1.0, torch.nan, 2.0]]), 1, all_of(1, 3)).tolist() == [[False, True, False]]
+
+
 def test_counts_are_capped_by_what_is_there() -> None:
     valid = torch.tensor([[True, True, True], [True, False, False], [False, False, False]])
     assert subsets.counts(valid, 2).tolist() == [2, 1, 0]

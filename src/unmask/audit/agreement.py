@@ -14,7 +14,7 @@ from torch import Tensor
 
 from unmask import seeds
 from unmask.audit.case import Case, Subject, Values, missing
-from unmask.distances import spearman
+from unmask.distances import standard_ranks
 from unmask.masking import subsets
 from unmask.masking.controls import CONTROLS
 
@@ -33,7 +33,11 @@ __all__ = [
 ]
 
 PAIRS = 4096  # of units; where a row has more, as many are drawn
-BLOCK = 512  # rows whose ranks and pairs are held at a time
+BLOCK = 128  # rows whose ranks and pairs are held at a time
+
+
+Pairs = tuple[Tensor, Tensor, Tensor]
+"""(n, m) the first and the second unit of each pair, and whether there is such a pair."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,11 @@ def relations(a: Order, seed: int = 0) -> Tensor:
 
     2 where there is no such pair. Rows with more than PAIRS pairs have as many, drawn at random.
     """
-    i, j, there = _pairs(a.valid, seed)
+    return _related(a, _pairs(a.valid, seed))
+
+
+def _related(a: Order, pairs: Pairs) -> Tensor:
+    i, j, there = pairs
     first, second = a.importance.gather(1, i), a.importance.gather(1, j)
     return ((first > second).char() - (first < second).char()).masked_fill(~there, 2)
 
@@ -85,8 +93,8 @@ def pairs_alike(a: Tensor, b: Tensor, strict: bool = False) -> Tensor:
     return (alike & there).sum(1) / torch.where(there.any(1), there.sum(1), torch.nan)
 
 
-def _pairs(valid: Tensor, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """(n, m) first and second unit of each pair, and whether there is such a pair; valid units stand first."""
+def _pairs(valid: Tensor, seed: int) -> Pairs:
+    """Valid units stand first."""
     n, d = valid.shape
     if d * (d - 1) // 2 <= PAIRS:
         i, j = torch.triu_indices(d, d, 1)
@@ -149,28 +157,32 @@ def _agreed(case: Case, subjects: Sequence[Subject]) -> Agreed:
     others = [s for s in case.subjects if s.name not in CONTROLS]
     parts = []
     for rows in torch.arange(len(case.target)).split(BLOCK):
-        ranked = {s.name: _ranked(case, s, rows) for s in (*subjects, *others)}
-        pairs = ((s.name, o.name) for s in subjects for o in others if s.name != o.name)
-        parts.append({(a, b): _measured(ranked[a], ranked[b]) for a, b in pairs})
+        pairs = _pairs(case.valid[rows], case.seed + int(rows[0]))
+        ranked = {s.name: _ranked(case, s, rows, pairs) for s in (*subjects, *others)}
+        two = ((s.name, o.name) for s in subjects for o in others if s.name != o.name)
+        parts.append({(a, b): _measured(ranked[a], ranked[b]) for a, b in two})
     return {
         pair: {name: torch.cat([part[pair][name] for part in parts]) for name in first}
         for pair, first in parts[0].items()
     }
 
 
-def _ranked(case: Case, subject: Subject, rows: Tensor) -> tuple[Order, Tensor]:
-    """The order of the units in some rows, and the relations of their pairs."""
+Ranked = tuple[Order, Tensor, Tensor]
+"""The order of the units in some rows, their standard ranks, and the relations of their pairs."""
+
+
+def _ranked(case: Case, subject: Subject, rows: Tensor, pairs: Pairs) -> Ranked:
     found = order(subject.explanation.scores[rows], case.k, case.valid[rows])
-    return found, relations(found, case.seed + int(rows[0]))
+    return found, standard_ranks(found.importance, found.valid), _related(found, pairs)
 
 
-def _measured(one: tuple[Order, Tensor], other: tuple[Order, Tensor]) -> dict[str, Tensor]:
-    (a, a_pairs), (b, b_pairs) = one, other
+def _measured(one: Ranked, other: Ranked) -> dict[str, Tensor]:
+    (a, a_ranks, a_pairs), (b, b_ranks, b_pairs) = one, other
     return {
         "feature": common(a, b),
         "rank": common(a, b, rank=True),
         "sign": common(a, b, sign=True),
         "signed rank": common(a, b, rank=True, sign=True),
-        "correlation": spearman(a.importance, b.importance, a.valid).float(),
+        "correlation": (a_ranks * b_ranks).sum(1).float(),
         "pairs": pairs_alike(a_pairs, b_pairs),
     }

@@ -135,7 +135,9 @@ def digest(*things: Inputs) -> str:
     for thing in things:
         if isinstance(thing, Tensor):
             hashed.update(str(tuple(thing.shape)).encode())
-            hashed.update(thing.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+            hashed.update(
+                thing.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data
+            )  # read where it lies
         else:
             hashed.update(repr(thing).encode())
     return hashed.hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -38,11 +39,25 @@ def topk(scores: Tensor, k: int | Tensor, valid: Tensor) -> Tensor:
 
 
 def _topk(scores: Tensor, wanted: Tensor, valid: Tensor) -> Tensor:
-    finite = scores.clamp(min=torch.finfo(scores.dtype).min)  # a valid -inf still goes before what is not valid
-    order = finite.masked_fill(~valid, -torch.inf).sort(dim=1, descending=True, stable=True).indices
-    rank = torch.arange(scores.shape[1], device=scores.device).expand_as(order)
-    place = torch.empty_like(order).scatter_(1, order, rank)
-    return (place < wanted[:, None]) & valid
+    if scores.shape[1] == 0:
+        return torch.zeros_like(valid)
+    least = torch.finfo(scores.dtype).min  # a valid -inf still goes before what is not valid
+    finite = scores.detach().nan_to_num(torch.inf, torch.inf, least).masked_fill_(~valid, -torch.inf)
+    last = (finite.shape[1] - wanted).clamp(max=finite.shape[1] - 1)[:, None]
+    level = _ascending(finite).gather(1, last)  # the lowest score that is kept; of those that have it some are
+    above = finite > level
+    ties = finite == level
+    short = wanted[:, None] - above.sum(1, keepdim=True)
+    if bool((ties.sum(1, keepdim=True) > short).any()):
+        ties &= ties.cumsum(1) <= short  # the lowest places
+    return (above | ties) & valid
+
+
+def _ascending(scores: Tensor) -> Tensor:
+    """(n, d) each row in order. Values alone: on a processor numpy sorts them many times faster than torch does."""
+    if scores.device.type != "cpu" or scores.dtype not in (torch.float32, torch.float64):
+        return scores.sort(dim=1).values
+    return torch.from_numpy(np.sort(scores.numpy(), axis=1))
 
 
 def _rows_at_once(d: int) -> int:
