@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import common
 from common import Record, rounded
 from unmask import api
-from unmask.audit import HALVES
+from unmask.audit import HALVES, suite
 from unmask.audit.redteam import LIARS, REFERENCES, Mixture, Suspect, suspects
 from unmask.data import load
 from unmask.masking import subsets
@@ -38,6 +40,8 @@ UNMIXED = ("order",)  # behind honest units it is their order, which has a check
 SHOWN = ("fs-m", "encoding-gain", "encoding-share", "reading", "whole-rows", *HALVES)
 ACCUSED = ("it smuggles", "it leaks", "a part of it smuggles")  # how such reasons begin
 UNTOLD = ("whether its choice smuggles the answer cannot", "whether a part of it smuggles the answer cannot")
+
+LASTING = ("eval-x", "encoding", "encoding of a half")  # what judges found that hangs on the rows and one selection
 
 Entry = dict[str, Any]
 
@@ -90,6 +94,7 @@ def measure(record: Record, task: str, seed: int) -> None:
     if not any(wanted.values()):
         return
     model = api.train_model(data, seed=seed)
+    known: dict[Any, Any] = {}
     for sort, missing in wanted.items():
         if not missing:
             continue
@@ -97,10 +102,24 @@ def measure(record: Record, task: str, seed: int) -> None:
         given = {name: made(name, task, data, model, seed) for name in missing}
         memo = common.RESULTS / f"redteam-{task}-{seed}-{sort}.memo"
         checks = ("fs-m",) if sort == "liar" else HALVES
-        found = api.audit(model, data, given, k=k, seed=seed, checks=checks, resume=memo).findings
+        with remembered(known):
+            found = api.audit(model, data, given, k=k, seed=seed, checks=checks, resume=memo).findings
         seconds = (time.perf_counter() - started) / len(missing)
         for name, entry in entries(found, sort, seconds).items():
             record.entry(f"{task}:{seed}:{name}", lambda entry=entry: entry)
+
+
+@contextmanager
+def remembered(known: dict[Any, Any]) -> Iterator[None]:
+    """Inside, an audit takes from `known` what judges found of the same selections (the controls) on the same rows."""
+    usual = suite.assemble
+    for key in [key for key in known if (key if isinstance(key, str) else key[0]) not in LASTING]:
+        del known[key]
+    suite.assemble = lambda *given: replace(usual(*given), memory=known)
+    try:
+        yield
+    finally:
+        suite.assemble = usual
 
 
 def entries(found: Findings, sort: str, seconds: float) -> dict[str, Entry]:

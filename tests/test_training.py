@@ -463,6 +463,7 @@ def test_a_loss_that_is_not_finite_names_its_player(bad: float) -> None:
         ({"fade": 1.1}, "fade must be above 0 and at most 1, average from 0 to below 1; got 1.1 and 0.0"),
         ({"average": 1.0}, "fade must be above 0 and at most 1, average from 0 to below 1; got 1.0 and 1.0"),
         ({"average": -0.1}, "fade must be above 0 and at most 1, average from 0 to below 1; got 1.0 and -0.1"),
+        ({"precision": "half"}, "precision must be one of auto, full, mixed, got 'half'"),
         ({"optimizer": "sgd"}, "optimizer must be one of adam, adam-half, rmsprop, adadelta, got 'sgd'"),
     ],
 )
@@ -470,6 +471,27 @@ def test_a_wrong_recipe_is_refused(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(InputError) as caught:
         Recipe(**wrong)
     assert str(caught.value) == said
+
+
+def test_mixed_precision_rounds_products_and_nothing_else() -> None:
+    """Losses see bfloat16 products; weights and what is scored stay float32, and the solution is found all the same."""
+    x = torch.randn(60, 3, generator=generator(1))
+    net, seen = nn.Linear(3, 1), set()
+    y = x @ torch.tensor([1.0, -2.0, 0.5])
+
+    def loss(x: Tensor, y: Tensor, rng: torch.Generator) -> Tensor:
+        said = net(x)[:, 0]
+        seen.add(said.dtype)
+        return (said - y).square().mean()
+
+    def score() -> float:
+        seen.add((net.weight.dtype, net(x).dtype))
+        return 0.0
+
+    minimize({"w": (net, loss)}, (x, y), Recipe(epochs=150, batch=60, rate=0.05, precision="mixed"), score=score)
+    assert seen == {torch.bfloat16, (torch.float32, torch.float32)}
+    minimize({"w": (net, loss)}, (x, y), Recipe(epochs=150, batch=60, rate=0.05, precision="mixed"))
+    torch.testing.assert_close(net.weight[0].detach(), torch.tensor([1.0, -2.0, 0.5]), atol=0.02, rtol=0)
 
 
 def test_batches_of_evaluation_make_a_whole() -> None:

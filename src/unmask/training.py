@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from unmask import batches, progress, seeds
+from unmask import batches, devices, progress, seeds
 from unmask.errors import InputError, TrainingError
 
 __all__ = ["History", "Loss", "Recipe", "Score", "evaluate", "fit_classifier", "minimize", "soft_cross_entropy"]
@@ -38,7 +38,8 @@ class Recipe:
     """How to train. `rate` may name a rate for each player; training stops `patience` epochs after the best one.
 
     `fade` multiplies the rate after each epoch. With `average` above 0, what is scored and kept are running means of
-    the parameters, step n moving them by 1 - average, or by 9 / (10 + n) while that is more.
+    the parameters, step n moving them by 1 - average, or by 9 / (10 + n) while that is more. `precision` is "full",
+    "mixed" (products in bfloat16) or "auto": mixed on graphics cards made for it.
     """
 
     epochs: int = 20
@@ -50,12 +51,15 @@ class Recipe:
     seed: int = 0
     fade: float = 1.0
     average: float = 0.0
+    precision: str = "auto"
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch < 1:
             raise InputError(f"a recipe needs at least 1 epoch and 1 row a batch, got {self.epochs} and {self.batch}")
         if self.optimizer not in OPTIMIZERS:
             raise InputError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {self.optimizer!r}")
+        if self.precision not in devices.PRECISIONS:
+            raise InputError(f"precision must be one of {', '.join(devices.PRECISIONS)}, got {self.precision!r}")
         if not 0 < self.fade <= 1 or not 0 <= self.average < 1:
             raise InputError(
                 f"fade must be above 0 and at most 1, average from 0 to below 1; got {self.fade} and {self.average}"
@@ -202,7 +206,7 @@ def _epoch(
         if len(index) == 1 < min(recipe.batch, len(data[0])):
             continue  # a single row left over at the end has no spread to normalise by
         for name, (module, loss) in players.items():
-            with _turn(name, players):
+            with _turn(name, players), devices.mixed(rng.device, recipe.precision):
                 value = loss(*batch, rng)
             totals[name] += _step(name, module, steppers[name], value, epoch) * len(index) / len(data[0])
     return totals

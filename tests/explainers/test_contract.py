@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,19 @@ def test_an_explanation_has_the_promised_shape(method: str, kind: str) -> None:
     assert e.layout == task(kind).layout
     lowest, highest = e.scores.masked_fill(~e.kept, 1e9).amin(1), e.scores.masked_fill(e.kept | ~e.valid, -1e9).amax(1)
     assert bool((lowest >= highest).all()), "a unit that is left out scores higher than one that is kept"
+
+
+@pytest.mark.slow
+@EVERY
+@pytest.mark.parametrize("method", sorted(name for name in METHODS if hasattr(unfitted(name), "recipe")))
+def test_what_learns_learns_in_mixed_precision_too(method: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, cast, entered = unfitted(method), torch.autocast, []
+    monkeypatch.setattr(torch, "autocast", lambda *given: entered.append(given) or cast(*given))
+    mixed = replace(plain, recipe=replace(plain.recipe, precision="mixed")).fit(model(kind), task(kind))
+    e = mixed.explain(task(kind).test.x)
+    assert e.scores.dtype == torch.float32
+    assert bool(e.scores.isfinite().all())
+    assert set(entered) == {("cpu", torch.bfloat16)}
 
 
 def test_the_samples_hold_the_hard_cases() -> None:

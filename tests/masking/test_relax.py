@@ -388,3 +388,14 @@ def test_shares_of_valid_units_sum_to_one_and_others_have_none() -> None:
     scores, valid = torch.tensor([[1.0, 2.0, 50.0]]), torch.tensor([[True, True, False]])
     got = relax.log_softmax(scores, valid).exp()[0]
     torch.testing.assert_close(got, torch.tensor([1 / (1 + math.e), math.e / (1 + math.e), 0.0]))
+
+
+@pytest.mark.parametrize("name", relax.DRAWS)
+def test_noise_is_exact_where_products_are_rounded(name: str) -> None:
+    """In mixed precision scores come as bfloat16; what is drawn of them is float32, with the noise as it was."""
+    scores = torch.randn(8, 12, generator=generator(0)).bfloat16()
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = relax.DRAWS[name](scores, 3, 0.5, generator(1), all_of(scores))
+    exact = relax.DRAWS[name](scores.float(), 3, 0.5, generator(1), all_of(scores))
+    assert rounded.dtype == torch.float32
+    torch.testing.assert_close(rounded, exact)

@@ -6,7 +6,7 @@ a learned selector mean nothing by their size. `order(..., by_size=True)` gives 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -32,6 +32,7 @@ __all__ = [
     "signed_rank_agreement",
 ]
 
+MEASURES = ("feature", "rank", "sign", "signed rank", "correlation", "pairs")
 PAIRS = 4096  # of units; where a row has more, as many are drawn
 BLOCK = 128  # rows whose ranks and pairs are held at a time
 
@@ -153,18 +154,20 @@ Agreed = dict[tuple[str, str], dict[str, Tensor]]
 
 
 def _agreed(case: Case, subjects: Sequence[Subject]) -> Agreed:
-    """Each of `subjects` beside each explanation that is no control; ranks are held for some rows at a time only."""
+    """Each of `subjects` beside each explanation that is no control; ranks are held for some rows at a time only.
+
+    What is found is written into tensors that were there before: small ones between the large would hold them all.
+    """
     others = [s for s in case.subjects if s.name not in CONTROLS]
-    parts = []
+    two = [(s.name, o.name) for s in subjects for o in others if s.name != o.name]
+    found = {pair: {name: torch.empty(len(case.target)) for name in MEASURES} for pair in two}
     for rows in torch.arange(len(case.target)).split(BLOCK):
         pairs = _pairs(case.valid[rows], case.seed + int(rows[0]))
         ranked = {s.name: _ranked(case, s, rows, pairs) for s in (*subjects, *others)}
-        two = ((s.name, o.name) for s in subjects for o in others if s.name != o.name)
-        parts.append({(a, b): _measured(ranked[a], ranked[b]) for a, b in two})
-    return {
-        pair: {name: torch.cat([part[pair][name] for part in parts]) for name in first}
-        for pair, first in parts[0].items()
-    }
+        for a, b in two:
+            for name, values in zip(MEASURES, _measured(ranked[a], ranked[b]), strict=True):
+                found[a, b][name][rows] = values
+    return found
 
 
 Ranked = tuple[Order, Tensor, Tensor]
@@ -176,13 +179,12 @@ def _ranked(case: Case, subject: Subject, rows: Tensor, pairs: Pairs) -> Ranked:
     return found, standard_ranks(found.importance, found.valid), _related(found, pairs)
 
 
-def _measured(one: Ranked, other: Ranked) -> dict[str, Tensor]:
+def _measured(one: Ranked, other: Ranked) -> Iterator[Tensor]:
+    """The six measures in their order."""
     (a, a_ranks, a_pairs), (b, b_ranks, b_pairs) = one, other
-    return {
-        "feature": common(a, b),
-        "rank": common(a, b, rank=True),
-        "sign": common(a, b, sign=True),
-        "signed rank": common(a, b, rank=True, sign=True),
-        "correlation": (a_ranks * b_ranks).sum(1).float(),
-        "pairs": pairs_alike(a_pairs, b_pairs),
-    }
+    yield common(a, b)
+    yield common(a, b, rank=True)
+    yield common(a, b, sign=True)
+    yield common(a, b, rank=True, sign=True)
+    yield (a_ranks * b_ranks).sum(1).float()
+    yield pairs_alike(a_pairs, b_pairs)

@@ -33,8 +33,10 @@ def topk(scores: Tensor, k: int | Tensor, valid: Tensor) -> Tensor:
 
     `k` may differ by row. An index rule, never a threshold: exactly min(k, valid units) are kept, ties or not.
     """
-    wanted = counts(valid, k)
-    parts = (t.split(_rows_at_once(scores.shape[1])) for t in (scores, wanted, valid))
+    wanted, many = counts(valid, k), _rows_at_once(scores.shape[1])
+    if len(scores) <= many:
+        return _topk(scores, wanted, valid)
+    parts = (t.split(many) for t in (scores, wanted, valid))
     return torch.cat([_topk(*part) for part in zip(*parts, strict=True)])
 
 
@@ -43,14 +45,15 @@ def _topk(scores: Tensor, wanted: Tensor, valid: Tensor) -> Tensor:
         return torch.zeros_like(valid)
     least = torch.finfo(scores.dtype).min  # a valid -inf still goes before what is not valid
     finite = scores.detach().nan_to_num(torch.inf, torch.inf, least).masked_fill_(~valid, -torch.inf)
-    last = (finite.shape[1] - wanted).clamp(max=finite.shape[1] - 1)[:, None]
-    level = _ascending(finite).gather(1, last)  # the lowest score that is kept; of those that have it some are
-    above = finite > level
-    ties = finite == level
+    last = (finite.shape[1] - wanted[:, None]).clamp_(max=finite.shape[1] - 1)
+    level = _ascending(finite).gather(1, last)  # the lowest score that is kept
+    kept = finite >= level
+    if bool((kept.sum(1) == wanted).all()):
+        return kept
+    above = finite > level  # several units have the lowest score: those at the lowest places are kept
     short = wanted[:, None] - above.sum(1, keepdim=True)
-    if bool((ties.sum(1, keepdim=True) > short).any()):
-        ties &= ties.cumsum(1) <= short  # the lowest places
-    return (above | ties) & valid
+    ties = kept & ~above
+    return (above | (ties & (ties.cumsum(1) <= short))) & valid
 
 
 def _ascending(scores: Tensor) -> Tensor:
