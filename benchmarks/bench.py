@@ -33,6 +33,7 @@ CASES = {
     "overhead": "checking:overhead",
     "epoch": "fitting:epochs",
     "draw": "drawing:k_hot",
+    "compile": "compiling:pays",
     "audit": "auditing:defaults",
     "grow": "growing:exponents",
     "memory": "auditing:memory_",
