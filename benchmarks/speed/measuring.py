@@ -6,7 +6,7 @@ import gc
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,7 @@ class Heard:
     rows: int = 0
     calls: int = 0
     kept: list[Any] | None = None
+    sizes: list[int] = field(default_factory=list)  # rows of each of those calls
 
 
 def listening(model: Wrapped, least: float = 0.0, keep: bool = False) -> tuple[Wrapped, Heard]:

@@ -15,6 +15,7 @@ from unmask.audit import counterfactual
 from unmask.masking import subsets
 from unmask.models import shown
 from unmask.training import Recipe
+from unmask.types import Layout
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +111,19 @@ def _telling(case, j):
     return case.pick(case.full) - case.pick(shown(case.model, case.removal, case.x, kept))
 
 
+THREE = {"table": Layout("table", (3,), (0, 1, 2), ("a", "b", "c")), "words": Layout("words")}
+
+
+def test_what_a_unit_holds_is_all_that_its_mask_shows():
+    """Patches of unlike sizes in two channels, against the mask of the layout."""
+    layout = Layout("image", (2, 2, 3), (0, 0, 1, 2, 0, 1), ("a", "b", "c"))
+    x = torch.arange(36.0).view(3, 2, 2, 3)
+    unit = torch.tensor([0, 1, 2])
+    mask = layout.spread(torch.eye(3, dtype=torch.bool)).expand_as(x)
+    for held, row, shows in zip(counterfactual._values(layout, x, unit), x, mask, strict=True):
+        assert set(held.tolist()) == set(row[shows].tolist())
+
+
 @pytest.mark.parametrize("kind", ["table", "words"])
 def test_equal_tries_are_asked_about_once_and_those_that_change_nothing_never(kind):
     before = [list("abc"), list("abc")] if kind == "words" else torch.tensor([[1.0, 2, 3], [1, 2, 3]])
@@ -119,7 +133,7 @@ def test_equal_tries_are_asked_about_once_and_those_that_change_nothing_never(ki
     for i in range(6):
         x[i][int(unit[i])] = new[i // 3][i % 3]
     old = [list("abc")] * 6 if kind == "words" else before.repeat_interleave(3, 0)
-    first, changed = counterfactual._alike(x, old, unit, 3)
+    first, changed = counterfactual._alike(THREE[kind], x, old, unit, 3)
     assert first.tolist() == [0, 1, 0, 3, 4, 3]
     assert changed.tolist() == [True, True, True, False, True, False]
 
@@ -139,7 +153,7 @@ def test_answers_are_those_of_all_tries(kind):
         if kind == "words"
         else torch.tensor([[1.0, 1, 2], [3, 1, 2], [3, 1, 2], [2, 1, 2]])
     )
-    case = SimpleNamespace(model=model)
+    case = SimpleNamespace(model=model, data=SimpleNamespace(layout=THREE[kind]))
     want = model(x)
     asked.clear()
     found = counterfactual._answers(case, x, (old, model(old)), torch.zeros(4, dtype=torch.long), 4)

@@ -44,6 +44,9 @@ def test_topk_is_the_plain_ranking(given: tuple[Tensor, Tensor, Tensor]) -> None
     scores, valid, k = given
     want = [ranked(*row) for row in zip(scores.tolist(), k.tolist(), valid.tolist(), strict=True)]
     assert subsets.topk(scores, k, valid).tolist() == want
+    place = subsets.places(scores, valid)
+    assert ((place < subsets.counts(valid, k)[:, None]) & valid).tolist() == want
+    assert place.sort(1).values.tolist() == [list(range(scores.shape[1]))] * len(scores)
 
 
 def test_equal_scores_keep_the_lowest_places() -> None:

@@ -55,8 +55,7 @@ class Order:
 def order(scores: Tensor, k: int, valid: Tensor, by_size: bool = False) -> Order:
     """Best first, among equals the lowest index; with `by_size` by |score|, as published."""
     importance = (scores.abs() if by_size else scores).masked_fill(~valid, -torch.inf)
-    place = importance.sort(dim=1, descending=True, stable=True).indices.argsort(1)
-    return Order(importance, place, scores.sign(), valid, subsets.counts(valid, k))
+    return Order(importance, subsets.places(importance, valid), scores.sign(), valid, subsets.counts(valid, k))
 
 
 def common(a: Order, b: Order, rank: bool = False, sign: bool = False) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from unmask import seeds
 from unmask.audit.case import Case, Subject, Values, digest, placed, some
-from unmask.types import Inputs, rows_of
+from unmask.types import Inputs, Layout, rows_of
 
 __all__ = ["DONORS", "Edit", "counterfactual", "counterfactual_size", "search"]
 
@@ -89,7 +89,7 @@ def _answers(case: Case, x: Inputs, known: tuple[Inputs, Tensor], unit: Tensor, 
     """(t, classes) the model's answers to tries, `many` for each unit: of equal ones one is asked about, of those that
     changed nothing none, for their answers are `known`."""
     before, said = known
-    first, changed = _alike(x, before, unit, many)
+    first, changed = _alike(case.data.layout, x, before, unit, many)
     ask = ((first == torch.arange(len(unit))) & changed).nonzero()[:, 0]
     answers = said.clone()
     if len(ask):
@@ -97,15 +97,14 @@ def _answers(case: Case, x: Inputs, known: tuple[Inputs, Tensor], unit: Tensor, 
     return torch.where(changed[:, None], answers[first], said)
 
 
-def _alike(x: Inputs, before: Inputs, unit: Tensor, many: int) -> tuple[Tensor, Tensor]:
+def _alike(layout: Layout, x: Inputs, before: Inputs, unit: Tensor, many: int) -> tuple[Tensor, Tensor]:
     """(t,) number of the first of a unit's tries that is the same, and whether it is another than before."""
     if isinstance(x, Tensor):
-        tries = x.reshape(-1, many, x[0].numel())
-        first = torch.arange(len(unit)).view(-1, many).clone()
-        for late, early in ((i, j) for i in range(many) for j in reversed(range(i))):  # the earliest comes last
-            same = ~_differ(tries[:, late], tries[:, early])
-            first[:, late] = torch.where(same, first[:, early], first[:, late])
-        return first.flatten(), _differ(x.flatten(1), before.flatten(1))
+        now, was = (_values(layout, rows, unit) for rows in (x, before))
+        tries = now.view(-1, many, now.shape[1])
+        same = (tries[:, :, None] == tries[:, None]).all(-1) | torch.eye(many, dtype=torch.bool)
+        first = same.int().argmax(2) + many * torch.arange(len(tries))[:, None]
+        return first.flatten(), (now != was).any(1)
     seen: dict[tuple[int, str], int] = {}
     new = [repr(row[u]) for row, u in zip(x, unit.tolist(), strict=True)]
     firsts = [seen.setdefault((i // many, word), i) for i, word in enumerate(new)]
@@ -113,9 +112,19 @@ def _alike(x: Inputs, before: Inputs, unit: Tensor, many: int) -> tuple[Tensor, 
     return torch.tensor(firsts), torch.tensor(changed)
 
 
-def _differ(a: Tensor, b: Tensor) -> Tensor:
-    """(t,) whether any value of a row is another; counted by a product, which is quicker than to look row by row."""
-    return (a != b).float() @ torch.ones(a.shape[1]) > 0
+def _values(layout: Layout, x: Tensor, unit: Tensor) -> Tensor:
+    """(t, values) what one unit of each row holds; all else is the same in all tries."""
+    at = _places(layout)[unit]  # (t, places)
+    flat = x[:, None] if x.ndim == 2 else x.flatten(2)  # (t, channels, columns or pixels)
+    return flat.gather(2, at[:, None].expand(-1, flat.shape[1], -1)).flatten(1)
+
+
+def _places(layout: Layout) -> Tensor:
+    """(d, most) columns or pixels of each unit; one of them several times where another unit has more."""
+    owner = torch.tensor(layout.owner)
+    size, order = torch.bincount(owner, minlength=layout.d), owner.argsort(stable=True)
+    step = torch.arange(int(size.max())).expand(layout.d, -1)
+    return order[(size.cumsum(0) - size)[:, None] + torch.minimum(step, size[:, None] - 1)]
 
 
 def _taken(case: Case, x: Inputs, unit: Tensor, donor: Tensor) -> Inputs:

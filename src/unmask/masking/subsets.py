@@ -13,6 +13,7 @@ __all__ = [
     "counts",
     "dirichlet",
     "holds_first",
+    "places",
     "shapley",
     "share_of",
     "top_share",
@@ -43,8 +44,7 @@ def topk(scores: Tensor, k: int | Tensor, valid: Tensor) -> Tensor:
 def _topk(scores: Tensor, wanted: Tensor, valid: Tensor) -> Tensor:
     if scores.shape[1] == 0:
         return torch.zeros_like(valid)
-    least = torch.finfo(scores.dtype).min  # a valid -inf still goes before what is not valid
-    finite = scores.detach().nan_to_num(torch.inf, torch.inf, least).masked_fill_(~valid, -torch.inf)
+    finite = _comparable(scores, valid)
     last = (finite.shape[1] - wanted[:, None]).clamp_(max=finite.shape[1] - 1)
     level = _ascending(finite).gather(1, last)  # the lowest score that is kept
     kept = finite >= level
@@ -54,6 +54,19 @@ def _topk(scores: Tensor, wanted: Tensor, valid: Tensor) -> Tensor:
     short = wanted[:, None] - above.sum(1, keepdim=True)
     ties = kept & ~above
     return (above | (ties & (ties.cumsum(1) <= short))) & valid
+
+
+def places(scores: Tensor, valid: Tensor) -> Tensor:
+    """(n, d) the place of each unit in the order of `topk`, from 0, the highest score; what is not valid comes last."""
+    order = _comparable(scores, valid).sort(dim=1, descending=True, stable=True).indices
+    rank = torch.arange(scores.shape[1], device=scores.device).expand_as(order)
+    return torch.empty_like(order).scatter_(1, order, rank)
+
+
+def _comparable(scores: Tensor, valid: Tensor) -> Tensor:
+    """The scores, -inf where not valid: a valid -inf still goes before that, and what is no number before all else."""
+    least = torch.finfo(scores.dtype).min
+    return scores.detach().nan_to_num(torch.inf, torch.inf, least).masked_fill_(~valid, -torch.inf)
 
 
 def _ascending(scores: Tensor) -> Tensor:
