@@ -36,7 +36,6 @@ MEASURES = ("feature", "rank", "sign", "signed rank", "correlation", "pairs")
 PAIRS = 4096  # of units; where a row has more, as many are drawn
 BLOCK = 128  # rows whose ranks and pairs are held at a time
 
-
 Pairs = tuple[Tensor, Tensor, Tensor]
 """(n, m) the first and the second unit of each pair, and whether there is such a pair."""
 

@@ -135,9 +135,8 @@ def digest(*things: Inputs) -> str:
     for thing in things:
         if isinstance(thing, Tensor):
             hashed.update(str(tuple(thing.shape)).encode())
-            hashed.update(
-                thing.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data
-            )  # read where it lies
+            flat = thing.detach().cpu().contiguous().flatten()
+            hashed.update(flat.view(torch.uint8).numpy().data)  # read where it lies: no copy is made
         else:
             hashed.update(repr(thing).encode())
     return hashed.hexdigest()
