@@ -5,14 +5,14 @@
 
 New split, model, explainers and judges for every seed; the rule's limits were fixed on other seeds (`calibrate.py`).
 Each data set has a file of results of its own, so that several can run side by side, with an entry for each seed and
-explanation: what is there is not audited again, and an audit that was cut short goes on where it stopped. Methods that
-are fitted take long and are audited on the first seeds only. `--render` writes docs/redteam.md and its picture.
+explanation: what is there is not audited again, and an audit that was cut short goes on where it stopped. (Two runs of
+the same data need a checkout each: a file of results has one writer.) Methods that are fitted take long and are audited
+on the first seeds only. `--render` writes docs/redteam.md and its picture.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -98,14 +98,12 @@ def measure(record: Record, task: str, seed: int) -> None:
     for sort, missing in wanted.items():
         if not missing:
             continue
-        started = time.perf_counter()
         given = {name: made(name, task, data, model, seed) for name in missing}
         memo = common.RESULTS / f"redteam-{task}-{seed}-{sort}.memo"
         checks = ("fs-m",) if sort == "liar" else HALVES
         with remembered(known):
             found = api.audit(model, data, given, k=k, seed=seed, checks=checks, resume=memo).findings
-        seconds = (time.perf_counter() - started) / len(missing)
-        for name, entry in entries(found, sort, seconds).items():
+        for name, entry in entries(found, sort).items():
             record.entry(f"{task}:{seed}:{name}", lambda entry=entry: entry)
 
 
@@ -122,7 +120,7 @@ def remembered(known: dict[Any, Any]) -> Iterator[None]:
         suite.assemble = usual
 
 
-def entries(found: Findings, sort: str, seconds: float) -> dict[str, Entry]:
+def entries(found: Findings, sort: str) -> dict[str, Entry]:
     """By explanation: its verdict, what it is accused of, the numbers and its excess share, the score of the curve."""
     rows = {(r.explanation, r.check): r for r in found.rows if r.at is None}
     return {
@@ -133,7 +131,6 @@ def entries(found: Findings, sort: str, seconds: float) -> dict[str, Entry]:
             "untold": any(r.startswith(UNTOLD) for r in v.reasons),
             "excess": rounded(excess(rows[v.explanation, "encoding-share"])),
             **{check: rounded(rows[v.explanation, check].value) for check in SHOWN if (v.explanation, check) in rows},
-            "seconds": round(seconds, 1),
         }
         for v in found.verdicts
         if v.explanation not in found.controls
@@ -177,6 +174,8 @@ def main() -> None:
         return
     tasks = [a for a in sys.argv[1:] if a in TASKS] or list(TASKS)
     first, seeds = option("--first", FIRST), option("--seeds", 20)
+    if first < FIRST:
+        sys.exit(f"seeds below {FIRST} were used to set the rule; got --first {first}")
     for task in tasks:
         record = Record(f"redteam-{task}")
         for seed in range(first, first + seeds):

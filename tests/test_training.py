@@ -463,7 +463,7 @@ def test_a_loss_that_is_not_finite_names_its_player(bad: float) -> None:
         ({"fade": 1.1}, "fade must be above 0 and at most 1, average from 0 to below 1; got 1.1 and 0.0"),
         ({"average": 1.0}, "fade must be above 0 and at most 1, average from 0 to below 1; got 1.0 and 1.0"),
         ({"average": -0.1}, "fade must be above 0 and at most 1, average from 0 to below 1; got 1.0 and -0.1"),
-        ({"precision": "half"}, "precision must be one of auto, full, mixed, got 'half'"),
+        ({"precision": "half"}, "precision must be one of full, mixed, got 'half'"),
         ({"optimizer": "sgd"}, "optimizer must be one of adam, adam-half, rmsprop, adadelta, got 'sgd'"),
     ],
 )

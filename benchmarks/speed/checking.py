@@ -146,7 +146,7 @@ def _needed(data: Dataset, k: int, small: bool) -> dict[str, tuple[dict[str, Tim
     for check in MODEL_ONLY[:: 5 if small else 1]:
         rows = _asked(case, case.subjects[0], check, heard)
         needed = _distinct(rows, case.x)
-        rounds = _rounds(heard.sizes, model.batch) if check in IN_ROUNDS else [len(rows)]
+        rounds = _rounds(heard.sizes, model, rows) if check in IN_ROUNDS else [len(rows)]
         works = {"check": _run(case, check), "calls": _calls(model, rows, needed, rounds)}
         found[check] = in_turns(works, 1 if small else 5), len(rows), len(needed)
     return found
@@ -180,15 +180,19 @@ def _run(case: Case, check: str) -> Callable[[], object]:
     return lambda: function_of(check)(replace(case, memory={}), case.subjects[0])
 
 
-def _rounds(sizes: list[int], batch: int) -> list[int]:
-    """Rows of each round: one that is asked about in several calls ends with a call that is not full."""
-    rounds, rows = [], 0
+def _rounds(sizes: list[int], model: Wrapped, rows: Inputs) -> list[int]:
+    """Rows of each round: it ends with a call that is not full. Of texts, whose calls differ in size, one for all.
+
+    Two rounds may pass for one, never one for two: the limit may come out too low, not too high.
+    """
+    if not isinstance(rows, Tensor):
+        return [len(rows)]
+    full, rounds = model._rows(rows), [0]
     for size in sizes:
-        rows += size
-        if size < batch:
-            rounds.append(rows)
-            rows = 0
-    return [*rounds, rows] if rows else rounds
+        rounds[-1] += size
+        if size < full:
+            rounds.append(0)
+    return [many for many in rounds if many]
 
 
 def _calls(model: Wrapped, rows: Inputs, needed: Tensor, rounds: list[int]) -> Callable[[], object]:

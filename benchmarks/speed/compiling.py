@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import torch
+import torch._inductor.config
 from torch import Tensor, nn
 
 from speed.measuring import Work, in_turns
@@ -25,6 +26,7 @@ def pays(small: bool) -> dict[str, Any]:
     reader = read(data)
     x, y = reader.prepare(data.train.x)[:BATCH], data.train.y[:BATCH]
     net = default(reader, len(data.classes), "small", seed=0)
+    torch._inductor.config.force_disable_caches = True
     compiled = torch.compile(net, dynamic=False)
     rows = []
     for job in (_step, _pass):

@@ -6,9 +6,9 @@ from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
-__all__ = ["PRECISIONS", "mixed", "pick"]
+__all__ = ["PRECISIONS", "exact", "mixed", "pick"]
 
-PRECISIONS = ("auto", "full", "mixed")
+PRECISIONS = ("full", "mixed")
 
 
 def pick(name: str = "auto") -> torch.device:
@@ -21,11 +21,14 @@ def pick(name: str = "auto") -> torch.device:
 
 
 def mixed(device: torch.device, precision: str) -> AbstractContextManager[object]:
-    """Inside, products of networks are bfloat16; weights, losses and the noise of draws stay float32.
+    """Inside, where `precision` is "mixed", products of networks are bfloat16; weights and what is drawn stay float32.
 
-    "auto" is mixed on graphics cards made for it and full elsewhere: a processor gains nothing by it.
+    For graphics cards: a processor gains nothing by it.
     """
-    made_for_it = device.type == "cuda" and torch.cuda.is_bf16_supported()
-    if precision == "full" or (precision == "auto" and not made_for_it):
-        return nullcontext()
-    return torch.autocast(device.type, torch.bfloat16)
+    return torch.autocast(device.type, torch.bfloat16) if precision == "mixed" else nullcontext()
+
+
+def exact() -> AbstractContextManager[object]:
+    """Inside, nothing is rounded, whatever is asked for around it: what is explained answers as it always does."""
+    rounded = next((kind for kind in ("cpu", "cuda") if torch.is_autocast_enabled(kind)), None)
+    return nullcontext() if rounded is None else torch.autocast(rounded, enabled=False)

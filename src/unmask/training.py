@@ -38,8 +38,8 @@ class Recipe:
     """How to train. `rate` may name a rate for each player; training stops `patience` epochs after the best one.
 
     `fade` multiplies the rate after each epoch. With `average` above 0, what is scored and kept are running means of
-    the parameters, step n moving them by 1 - average, or by 9 / (10 + n) while that is more. `precision` is "full",
-    "mixed" (products in bfloat16) or "auto": mixed on graphics cards made for it.
+    the parameters, step n moving them by 1 - average, or by 9 / (10 + n) while that is more. `precision` is "full" or,
+    for graphics cards made for it, "mixed": products of networks in bfloat16.
     """
 
     epochs: int = 20
@@ -51,7 +51,7 @@ class Recipe:
     seed: int = 0
     fade: float = 1.0
     average: float = 0.0
-    precision: str = "auto"
+    precision: str = "full"
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch < 1:
@@ -261,7 +261,7 @@ def evaluate(net: nn.Module, *inputs: Tensor, batch: int = 512, steady: bool = F
     device = next(net.parameters()).device
     order = torch.arange(len(inputs[0])) if steady else batches.by_length(inputs[0])
     size = batch if steady or device.type != "cpu" else batches.together(inputs[0], batch)
-    with torch.no_grad():
+    with torch.no_grad(), devices.exact():
         parts = [net(*(t[rows].to(device) for t in inputs)).cpu() for rows in order.split(size)]
     return torch.cat(parts)[order.argsort()]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,6 +31,14 @@ def test_weights_are_scores_of_every_word_and_of_nothing_else(name: str, hooked:
     torch.testing.assert_close(found.scores.sum(1), torch.ones(len(data.test)))
     assert bool((found.scores[~found.valid] == 0).all())
     assert torch.equal(found.kept.sum(1), found.valid.sum(1).clamp(max=K))
+
+
+@pytest.mark.parametrize("name", sorted(set(METHODS) - {"attention"}))
+def test_what_learns_learns_in_mixed_precision_too(name: str) -> None:
+    explainer = make(name, K, None, {"recipe": replace(SHORT, precision="mixed")})
+    found = explainer.fit(model(), task()).explain(task().test.x)
+    assert found.scores.dtype == torch.float32
+    torch.testing.assert_close(found.scores.sum(1), torch.ones(len(found)))
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))

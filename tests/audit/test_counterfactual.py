@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 from types import SimpleNamespace
 
@@ -41,6 +42,22 @@ def test_values_come_from_rows_with_another_answer(case):
     source = case.pools["train"].split.x
     for i, j in found.edited.nonzero().tolist():
         assert bool((source[donors[i], j] == found.x[i, j]).any())
+
+
+def test_rows_that_nobody_is_answered_otherwise_for_are_left_out(case):
+    """Few donors are taken several times; none at all, and nothing is said."""
+    index = torch.arange(len(case.target))
+    few = case.train.target.clone()
+    few[:] = 0
+    few[[4, 7]] = 1
+    lone = replace(case, train=replace(case.train, target=few), memory={})
+    donors = counterfactual._donors(lone, index)
+    assert set(donors[case.target == 0].flatten().tolist()) == {4, 7}
+    none = replace(case, train=replace(case.train, target=torch.zeros_like(few)), memory={})
+    found = counterfactual.counterfactual(none, subject(none, none.valid)).values
+    assert bool(found[case.target == 0].isnan().all())
+    assert bool(found[case.target == 1].isfinite().all())
+    assert not bool(counterfactual.search(none, index, none.valid).edited[case.target == 0].any())
 
 
 def test_it_is_never_smaller_than_the_smallest_and_seldom_larger(case):
@@ -116,11 +133,15 @@ THREE = {"table": Layout("table", (3,), (0, 1, 2), ("a", "b", "c")), "words": La
 
 def test_what_a_unit_holds_is_all_that_its_mask_shows():
     """Patches of unlike sizes in two channels, against the mask of the layout."""
+
+    def held_by(layout, x, unit):
+        return counterfactual._values(x, counterfactual._places(layout)[unit])
+
     layout = Layout("image", (2, 2, 3), (0, 0, 1, 2, 0, 1), ("a", "b", "c"))
     x = torch.arange(36.0).view(3, 2, 2, 3)
     unit = torch.tensor([0, 1, 2])
     mask = layout.spread(torch.eye(3, dtype=torch.bool)).expand_as(x)
-    for held, row, shows in zip(counterfactual._values(layout, x, unit), x, mask, strict=True):
+    for held, row, shows in zip(held_by(layout, x, unit), x, mask, strict=True):
         assert set(held.tolist()) == set(row[shows].tolist())
 
 

@@ -43,6 +43,21 @@ def test_it_answers_and_explains_its_answers(name: str, kind: str) -> None:
     torch.testing.assert_close(own.model()(data.test.x), p)
 
 
+@EVERY
+@MODEL
+@pytest.mark.parametrize("free", [False, True])
+def test_it_learns_in_mixed_precision_too(name: str, kind: str, free: bool) -> None:
+    """Sure scores have slopes: rounded, a chance of nearly 1 would be 1, and its logit no number."""
+    if free and not hasattr(unfitted(name), "free"):
+        return
+    own = unfitted(name, **({"free": True} if free else {}))
+    own = replace(own, recipe=replace(own.recipe, precision="mixed")).fit(rows(kind))
+    assert all(bool(p.isfinite().all()) for p in own.net_.parameters())
+    p = own.predict(rows(kind).test.x)
+    assert p.dtype == torch.float32
+    assert bool(p.isfinite().all())
+
+
 @pytest.mark.parametrize(("kind", "k"), [*((kind, 1) for kind in KINDS), ("words", 0.5), ("sentences", 2)])
 @pytest.mark.parametrize("name", BUDGETED)
 def test_it_keeps_to_its_budget(name: str, kind: str, k: int | float) -> None:

@@ -6,9 +6,10 @@ from itertools import permutations, product
 
 import pytest
 import torch
+from torch import Tensor
 
 from unmask.rationales.choosing import best, number
-from unmask.rationales.draws import draw, draw_runs, explored, gates, transitions
+from unmask.rationales.draws import Drawn, draw, draw_runs, explored, gates, transitions
 from unmask.seeds import generator
 
 VALID = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0]], dtype=torch.bool)
@@ -107,3 +108,25 @@ def test_breaks_beyond_one_run_count() -> None:
     valid = torch.ones(3, 6, dtype=torch.bool)
     kept = torch.tensor([[0, 1, 1, 1, 0, 0], [1, 0, 1, 0, 1, 0], [1, 1, 1, 1, 1, 1]]).float()
     assert transitions(kept, valid).tolist() == pytest.approx([0, 3 / 6, 0])
+
+
+@pytest.mark.parametrize("how", ["draw", "runs", "gates"])
+def test_what_is_drawn_of_rounded_scores_is_not_rounded(how: str) -> None:
+    """In mixed precision scores are bfloat16, in which a chance of nearly 1 is 1 and its logit no number."""
+
+    def drawn(scores: Tensor) -> tuple[Drawn, Tensor]:
+        leaf = scores.clone().requires_grad_()
+        given = (leaf, VALID, 1, *((2,) if how == "runs" else ()), 0.0, generator(4))
+        found = {"draw": draw, "runs": draw_runs, "gates": gates}[how](*given)
+        loss = (found.kept * torch.arange(5.0)).sum() + found.log_prob.sum()
+        return found, torch.autograd.grad(loss, leaf)[0].float()
+
+    rounded = (20 * SCORES).bfloat16()
+    with torch.autocast("cpu", torch.bfloat16):
+        got, slopes = drawn(rounded)
+    want, exact = drawn(rounded.float())
+    assert got.kept.dtype == torch.float32
+    torch.testing.assert_close(got.kept, want.kept)
+    torch.testing.assert_close(got.log_prob, want.log_prob)
+    assert bool(slopes.isfinite().all())
+    torch.testing.assert_close(slopes, exact, atol=0.02, rtol=0.02)

@@ -99,7 +99,7 @@ class _Neutral:
         if not self.scheme.noise:
             return attention
         some, share = torch.rand(2, len(valid), 1, generator=rng, device=rng.device).to(valid.device)
-        return torch.lerp(attention, dirichlet(valid, rng), share * (some < self.scheme.noise))
+        return torch.lerp(attention.float(), dirichlet(valid, rng), share * (some < self.scheme.noise))
 
     def told(self, x: Tensor, attention: Tensor, index: Tensor) -> Tensor:
         """(n, classes) C's logits of each row, by the one that does not learn it where there are two."""

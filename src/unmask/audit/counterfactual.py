@@ -38,7 +38,8 @@ def counterfactual(case: Case, subject: Subject) -> Values:
     Greedy: at each step the one unit and value that take most from p(target), ten units at most.
     """
     index, found = _found(case, subject)
-    return Values(placed(case, index, found.turned), note=_note(case, index))
+    turned = torch.where(_has_donors(case, index), found.turned.float(), torch.nan)
+    return Values(placed(case, index, turned), note=_note(case, index))
 
 
 def counterfactual_size(case: Case, subject: Subject) -> Values:
@@ -54,6 +55,7 @@ def counterfactual_size(case: Case, subject: Subject) -> Values:
 def search(case: Case, index: Tensor, allowed: Tensor) -> Edit:
     """The greedy edit of the rows at `index` over their units `allowed` (r, d)."""
     x, target = rows_of(case.x, index), case.target[index]
+    allowed = allowed & _has_donors(case, index)[:, None]
     donors = _donors(case, index)  # (r, DONORS) numbers of training rows
     found = Edit(x, case.full[index], torch.zeros_like(allowed), torch.zeros(len(index), dtype=torch.bool))
     for _ in range(min(MOST, int(allowed.sum(1).max()))):
@@ -100,7 +102,8 @@ def _answers(case: Case, x: Inputs, known: tuple[Inputs, Tensor], unit: Tensor, 
 def _alike(layout: Layout, x: Inputs, before: Inputs, unit: Tensor, many: int) -> tuple[Tensor, Tensor]:
     """(t,) number of the first of a unit's tries that is the same, and whether it is another than before."""
     if isinstance(x, Tensor):
-        now, was = (_values(layout, rows, unit) for rows in (x, before))
+        places = _places(layout)[unit]
+        now, was = (_values(rows, places) for rows in (x, before))
         tries = now.view(-1, many, now.shape[1])
         same = (tries[:, :, None] == tries[:, None]).all(-1) | torch.eye(many, dtype=torch.bool)
         first = same.int().argmax(2) + many * torch.arange(len(tries))[:, None]
@@ -112,9 +115,8 @@ def _alike(layout: Layout, x: Inputs, before: Inputs, unit: Tensor, many: int) -
     return torch.tensor(firsts), torch.tensor(changed)
 
 
-def _values(layout: Layout, x: Tensor, unit: Tensor) -> Tensor:
-    """(t, values) what one unit of each row holds; all else is the same in all tries."""
-    at = _places(layout)[unit]  # (t, places)
+def _values(x: Tensor, at: Tensor) -> Tensor:
+    """(t, values) what rows hold at places (t, m), those of one unit; all else is the same in all tries."""
     flat = x[:, None] if x.ndim == 2 else x.flatten(2)  # (t, channels, columns or pixels)
     return flat.gather(2, at[:, None].expand(-1, flat.shape[1], -1)).flatten(1)
 
@@ -156,10 +158,16 @@ def _donors(case: Case, index: Tensor) -> Tensor:
     target, order = case.target[index], torch.randperm(len(case.train.target), generator=rng)
     start, found = torch.rand(len(index), 1, generator=rng), torch.empty(len(index), DONORS, dtype=torch.long)
     for c in target.unique():
-        other = order[said[order] != c]
-        other = other if len(other) else order  # the model has one answer only: nothing can turn it
-        mine = target == c
+        mine, other = target == c, order[said[order] != c]
+        other = other if len(other) else order  # there are none, and these are not asked about
         found[mine] = other[((start[mine] * len(other)).long() + torch.arange(DONORS)) % len(other)]
+    return found
+
+
+def _has_donors(case: Case, index: Tensor) -> Tensor:
+    """(r,) whether the model answers any training row otherwise."""
+    seen = case.train.target.unique()
+    found: Tensor = (seen != case.target[index][:, None]).any(1)
     return found
 
 

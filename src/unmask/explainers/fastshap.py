@@ -72,7 +72,8 @@ class FastSHAP:
         self.build(lesson.task)
         if self.surrogate == "network":
             taught, held = (Rows(part.x, part.p, part.valid) for part in (lesson.train, lesson.held))
-            train_judge(self.surrogate_, taught, held, any_part, replace(SURROGATE, seed=self.recipe.seed))
+            how = replace(SURROGATE, seed=self.recipe.seed, precision=self.recipe.precision)
+            train_judge(self.surrogate_, taught, held, any_part, how)
         part, loss_on = lesson.train, self._loss_on(lesson.task, lesson.held)
         v = self._value(lesson.task, part.raw, part.x)
         rows = (part.x, *ends(v, part.valid), part.valid, torch.arange(len(part.x)))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from unmask import devices
 from unmask.masking import subsets
 
 __all__ = ["Value", "any_part", "efficient", "ends", "many", "misfit", "pairs"]
@@ -24,7 +25,8 @@ def efficient(phi: Tensor, gain: Tensor, valid: Tensor) -> Tensor:
 
 def misfit(phi: Tensor, s: Tensor, gain: Tensor, valid: Tensor) -> Tensor:
     """(n,) d (v(S) - v(none) - sum_{i in S} phi_i)^2, a mean over the subsets s (m, n, d) and the classes."""
-    off = gain - torch.einsum("mnd,ndc->mnc", s.to(phi), phi)
+    with devices.exact():
+        off = gain - torch.einsum("mnd,ndc->mnc", s.to(phi), phi)
     return valid.sum(1) * off.square().mean((0, 2))
 
 

@@ -64,7 +64,7 @@ def places(scores: Tensor, valid: Tensor) -> Tensor:
 
 
 def _comparable(scores: Tensor, valid: Tensor) -> Tensor:
-    """The scores, -inf where not valid: a valid -inf still goes before that, and what is no number before all else."""
+    """The scores, -inf where not valid: a valid -inf still goes before that; what is no number counts as +inf."""
     least = torch.finfo(scores.dtype).min
     return scores.detach().nan_to_num(torch.inf, torch.inf, least).masked_fill_(~valid, -torch.inf)
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from unmask import batches
+from unmask import batches, devices
 from unmask.errors import InputError, UnmaskError
 from unmask.masking.removals import MASK
 from unmask.types import Inputs, Model, Removal
@@ -99,7 +99,7 @@ class Wrapped:
         return batches.fitting(_longest(x), self.batch, self.values)
 
     def _checked(self, rows: Inputs) -> Tensor:
-        with torch.no_grad():
+        with torch.no_grad(), devices.exact():
             raw = _numbers(self.name, self._asked(rows))
         _count(len(rows))
         _check_shape(self.name, raw, len(rows), self.classes)

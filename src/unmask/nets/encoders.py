@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from unmask import devices
 from unmask.nets.words import convolve
 
 __all__ = ["ENCODERS", "Convolutions", "Pooling", "Recurrent", "RecurrentConvolution", "SelfAttention", "encoder"]
@@ -43,8 +44,9 @@ class Recurrent(nn.Module):
         if 0 in vectors.shape[:2]:
             return vectors.new_zeros(*vectors.shape[:2], self.width)
         lengths = valid.sum(1).clamp(min=1).cpu()  # an empty text runs over one zero vector, and is blanked below
-        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
-        states, _ = pad_packed_sequence(self.cell(packed)[0], batch_first=True, total_length=vectors.shape[1])
+        packed = pack_padded_sequence(vectors.float(), lengths, batch_first=True, enforce_sorted=False)
+        with devices.exact():  # in mixed precision cards run these in float16, which needs its losses scaled
+            states, _ = pad_packed_sequence(self.cell(packed)[0], batch_first=True, total_length=vectors.shape[1])
         return states * valid[..., None]
 
 

@@ -25,6 +25,7 @@ class Drawn:
 
 def explored(scores: Tensor, valid: Tensor, rate: float) -> Tensor:
     """(n, d) probabilities: softmax of the scores, mixed at `rate` with equal ones over the units that exist."""
+    scores = scores.float()
     p = scores.masked_fill(~valid, torch.finfo(scores.dtype).min).softmax(1) * valid
     return (1 - rate) * p + rate * valid / valid.sum(1, keepdim=True).clamp(min=1)
 
@@ -44,11 +45,13 @@ def draw_runs(
 
     Where runs begin is drawn too, and one of them is cut short where that keeps to the budget.
     """
+    scores = scores.float()
     shift = int(torch.randint(width, (1,), generator=rng, device=rng.device))
     run = ((torch.arange(valid.shape[1], device=valid.device) + shift) // width).expand_as(valid)  # of each unit
     empty = scores.new_zeros(len(valid), valid.shape[1] // width + 2)
-    chances = (scores - scores.masked_fill(~valid, -torch.inf).amax(1, keepdim=True).detach()).exp()
-    sums, counts = (empty.scatter_add(1, run, t) for t in (chances.where(valid, 0.0), valid.to(scores)))
+    there = scores.masked_fill(~valid, -torch.inf)  # before exp: whatever stands beyond the end must not overflow
+    chances = (there - there.amax(1, keepdim=True).detach().clamp(min=torch.finfo(there.dtype).min)).exp()
+    sums, counts = (empty.scatter_add(1, run, t) for t in (chances, valid.to(scores)))
     wanted = number(k, valid)
     runs = torch.minimum((wanted + width - 1) // width, (counts > 0).sum(1))
     found = _drawn((sums / counts.clamp(min=1)).clamp(min=1e-30).log(), counts > 0, runs, rate, rng, tau)
@@ -77,7 +80,7 @@ def gates(scores: Tensor, valid: Tensor, k: int | float, rate: float, rng: torch
     `excess` is |share kept - share wanted| + the share of neighbours of which one is kept and the other not. Published
     forms weigh the two apart and count the ends of a single run as well; here these are free.
     """
-    p = (1 - rate) * scores.sigmoid() + rate * 0.5
+    p = (1 - rate) * scores.float().sigmoid() + rate * 0.5
     logit = p.clamp(1e-6, 1 - 1e-6).logit()
     kept = relax.bernoulli(logit, tau, rng, valid, hard=True)
     log_prob = relax.log_bernoulli(logit, kept.detach(), valid)

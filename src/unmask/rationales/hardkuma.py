@@ -114,7 +114,7 @@ class HardKuma:
 
 
 def _law(raw: Tensor) -> Kuma:
-    a, b = nn.functional.softplus(raw).clamp(1e-6, 100.0).unbind(-1)
+    a, b = nn.functional.softplus(raw.float()).clamp(1e-6, 100.0).unbind(-1)
     return Kuma(a, b)
 
 

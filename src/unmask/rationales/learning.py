@@ -129,7 +129,7 @@ def _skew(own: Any, lesson: Lesson, first: Tensor, epochs: int) -> None:
     def loss(x: Tensor, y: Tensor, first: Tensor, rng: torch.Generator) -> Tensor:
         return soft_cross_entropy(teller(x, first), y).mean()
 
-    recipe = Recipe(epochs=epochs, batch=50, rate=1e-3, seed=seeds.derive(own.recipe.seed, "skew"))
+    recipe = Recipe(epochs, 50, 1e-3, seed=seeds.derive(own.recipe.seed, "skew"), precision=own.recipe.precision)
     minimize({"predictor": (teller, loss)}, (x, y, first), recipe, title="skewing the predictor")
 
 
