@@ -102,12 +102,12 @@ def test_an_explanation_has_the_promised_shape(method: str, kind: str) -> None:
 @pytest.mark.parametrize("method", sorted(name for name in METHODS if hasattr(unfitted(name), "recipe")))
 def test_what_learns_learns_in_mixed_precision_too(method: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plain, cast, entered = unfitted(method), torch.autocast, []
-    monkeypatch.setattr(torch, "autocast", lambda *given: entered.append(given) or cast(*given))
+    monkeypatch.setattr(torch, "autocast", lambda *given, **more: entered.append(given) or cast(*given, **more))
     mixed = replace(plain, recipe=replace(plain.recipe, precision="mixed")).fit(model(kind), task(kind))
     e = mixed.explain(task(kind).test.x)
     assert e.scores.dtype == torch.float32
     assert bool(e.scores.isfinite().all())
-    assert set(entered) == {("cpu", torch.bfloat16)}
+    assert ("cpu", torch.bfloat16) in entered
 
 
 def test_the_samples_hold_the_hard_cases() -> None:
