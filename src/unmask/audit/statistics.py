@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from unmask import seeds
+from unmask.batches import fitting
 
 __all__ = ["RESAMPLES", "Bootstrap", "balanced", "by_row", "holm", "level"]
 
 RESAMPLES = 2000
-PART = 200  # resamples that are drawn and summed at once
+AT_ONCE = 2**20  # counts that are drawn and summed at once: some resamples of all examples
 LEVEL = 0.95
 
 
@@ -21,17 +22,23 @@ class Bootstrap:
 
     def __init__(self, n: int, seed: int) -> None:
         rng = seeds.generator(seeds.derive(seed, "bootstrap"))
-        self.counts = torch.empty(RESAMPLES, n, dtype=torch.int16)
-        for part in self.counts.split(PART):
+        self.counts = torch.empty(
+            RESAMPLES, n, dtype=torch.uint8
+        )  # an example is drawn once in the mean, never 256 times
+        for part in self._parts():
             drawn = torch.randint(n, part.shape, generator=rng) + n * torch.arange(len(part))[:, None]
             part.copy_(torch.bincount(drawn.flatten(), minlength=part.numel()).view_as(part))
+
+    def _parts(self) -> tuple[Tensor, ...]:
+        parts: tuple[Tensor, ...] = self.counts.split(fitting(self.counts.shape[1], RESAMPLES, AT_ONCE))
+        return parts
 
     def means(self, values: Tensor, weight: Tensor | None = None) -> Tensor:
         """(RESAMPLES,) weighted means; examples without a value (nan) are left out."""
         weight = torch.ones_like(values) if weight is None else weight
         weight = torch.where(values.isnan(), 0.0, weight).double()
         pair = torch.stack([weight * values.double().nan_to_num(), weight], 1)  # (n, 2)
-        sums = torch.cat([part.double() @ pair for part in self.counts.split(PART)])
+        sums = torch.cat([part.double() @ pair for part in self._parts()])
         return sums[:, 0] / sums[:, 1].clamp(min=1e-12)
 
     def interval(self, values: Tensor, over: Tensor | None = None) -> tuple[float, float, float]:
@@ -64,7 +71,8 @@ def by_row(values: Tensor, over: Tensor | None = None) -> list[float]:
     if over is not None:
         size = over.double().mean()
         v = v.mean() / size + (v - v.mean() / size * over.double()) / size
-    return [float(x) for x in v]
+    found: list[float] = v.tolist()
+    return found
 
 
 def balanced(target: Tensor) -> Tensor:
