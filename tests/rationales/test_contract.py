@@ -25,6 +25,7 @@ pytestmark = pytest.mark.slow
 EVERY = pytest.mark.parametrize("kind", KINDS)
 MODEL = pytest.mark.parametrize("name", NAMES)
 TOGETHER = 10  # times that all test rows are asked about in one call
+FREE = [name for name in NAMES if hasattr(unfitted(name), "free")]  # whose number of units may be free
 BUDGETED = sorted(set(NAMES) - {"hardkuma"})  # its number is held on average only
 
 
@@ -44,12 +45,9 @@ def test_it_answers_and_explains_its_answers(name: str, kind: str) -> None:
 
 
 @EVERY
-@MODEL
-@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize(("name", "free"), [*((name, False) for name in NAMES), *((name, True) for name in FREE)])
 def test_it_learns_in_mixed_precision_too(name: str, kind: str, free: bool) -> None:
     """Sure scores have slopes: rounded, a chance of nearly 1 would be 1, and its logit no number."""
-    if free and not hasattr(unfitted(name), "free"):
-        return
     own = unfitted(name, **({"free": True} if free else {}))
     own = replace(own, recipe=replace(own.recipe, precision="mixed")).fit(rows(kind))
     assert all(bool(p.isfinite().all()) for p in own.net_.parameters())
