@@ -77,7 +77,7 @@ def _raced(pairs: Mapping[str, Pair], faster: Mapping[str, float], small: bool) 
 
 
 def captum_sensitivity(s: Setting) -> Pair:
-    """Captum's sensitivity_max with the draws of the pair of Quantus."""
+    """Captum's sensitivity_max with the draws of the pair of Quantus; it makes the first scores too."""
     from captum.metrics import sensitivity_max
 
     ours, _ = agreement.max_sensitivity(s)

@@ -75,12 +75,12 @@ class Judge:
         return (evaluate(self.net, x, kept.float()) / self.temperature).log_softmax(1)
 
 
-def of_texts(recipe: Recipe) -> Recipe:
-    """The recipe of a judge that has yet to learn what words mean.
+def of_texts(recipe: Recipe, *, knows: bool = False) -> Recipe:
+    """The recipe of a judge of texts, which has yet to learn what words mean or already `knows` it.
 
     In batches of 256 a thousand texts are four steps an epoch: judges were stopped before they had begun.
     """
-    return replace(recipe, batch=32, patience=8)
+    return replace(recipe, batch=64) if knows else replace(recipe, batch=32, patience=8)
 
 
 def mixed_sizes(k: int) -> Draw:

@@ -10,7 +10,7 @@ from audit.cases import small_case, subject, table
 from unmask import seeds
 from unmask.audit import smuggling
 from unmask.audit.case import Subject
-from unmask.judge import RECIPE, Rows, judge_net
+from unmask.judge import RECIPE, Judge, Rows, judge_net, train_judge
 from unmask.masking import subsets
 from unmask.nets import read
 from unmask.types import Explanation
@@ -163,6 +163,54 @@ def test_judges_of_few_texts_are_not_stopped_before_they_have_begun(monkeypatch)
     case = replace(text_case(unmask.load("reviews:preset=easy,n=600")), k=4)
     found = smuggling.whole_rows(case, subject(case, case.valid))
     assert float(found.values.mean() / found.over.mean()) > 0.25
+
+
+def panel_of(case, monkeypatch, asleep):
+    """Judges of random masks, three of them; those trainings that `asleep` counts teach nothing. And all seeds."""
+    trained = []
+
+    def train(net, rows, held_out, draw, recipe):
+        trained.append(recipe.seed)
+        untaught = Judge(judge_net(case.reader, 2, recipe.seed), 1.0)
+        return untaught if len(trained) in asleep else train_judge(net, rows, held_out, draw, recipe)
+
+    monkeypatch.setattr(smuggling, "SEEDS", 3)
+    monkeypatch.setattr(smuggling, "train_judge", train)
+    whole = smuggling.whole_rows(replace(case, memory={}), subject(case, case.valid))
+    return float(whole.values.mean() / whole.over.mean()), trained
+
+
+@pytest.mark.parametrize(("asleep", "trainings"), [((), 3), ((2,), 4), ((2, 4), 5), ((1, 3), 5)])
+def test_a_judge_that_learned_nothing_is_trained_again(monkeypatch, asleep, trainings):
+    case = small_case(table(900), k=2)
+    known, trained = panel_of(case, monkeypatch, asleep)
+    assert known > 0.5
+    assert len(trained) == len(set(trained)) == trainings
+
+
+def test_a_judge_that_never_learns_is_let_be_after_three_attempts(monkeypatch):
+    case = small_case(table(900), k=2)
+    assert len(panel_of(case, monkeypatch, asleep=(2, 4, 5))[1]) == 5
+
+
+def test_where_no_judge_learns_anything_none_is_trained_again(monkeypatch):
+    case = small_case(table(900), k=2)
+    assert len(panel_of(case, monkeypatch, asleep=(1, 2, 3))[1]) == 3
+
+
+def test_judges_of_few_texts_take_steps_enough(monkeypatch):
+    batches = []
+
+    def train(net, rows, held_out, draw, recipe):
+        batches.append(recipe.batch)
+        return Judge(net, 1.0)
+
+    monkeypatch.setattr(smuggling, "RECIPE", RECIPE)
+    monkeypatch.setattr(smuggling, "train_judge", train)
+    case = text_case(unmask.load("reviews:preset=easy,n=100"))
+    it = everywhere(replace(case, x=case.reader.prepare(case.x)), at_random)
+    smuggling.encoding_gain(case, it)
+    assert batches == [32] + 2 * 3 * [64]  # of random masks, then pairs
 
 
 def test_an_explanation_that_tells_nothing_has_no_share():

@@ -20,6 +20,7 @@ from unmask.audit.case import Case, Subject, Values, missing
 from unmask.audit.transplant import permuted, transplant
 from unmask.judge import RECIPE, Draw, Judge, Rows, judge_net, mixed_sizes, of_texts, train_judge
 from unmask.masking import subsets
+from unmask.training import Recipe
 from unmask.types import Explanation
 
 __all__ = [
@@ -42,6 +43,9 @@ __all__ = [
 
 SEEDS = 3  # judges of one kind, or pairs of judges
 FOLDS = 5  # cross-fitting where only the audited rows have an explanation
+ASLEEP = 0.5  # of what the best of the panel reads in whole rows: who reads less learned next to nothing (on reviews 0
+# beside .62 and .63, where others of a panel differ by a third at most)
+ATTEMPTS = 3  # seeds for each judge of the panel
 TELLS = 0.1  # an explanation tells something when it tells this share of the answer's entropy
 
 
@@ -79,12 +83,12 @@ def entropy(case: Case) -> float:
 
 def reading(case: Case, subject: Subject) -> Values:
     """1 where the neutral judges, shared by all explanations, find the target in the values shown."""
-    return _found(case, case.once("neutral", lambda: _panel(case, _lent_masks(case), "neutral")), subject)
+    return _found(case, _neutral_judges(case), subject)
 
 
 def reading_nats(case: Case, subject: Subject) -> Values:
     """log J(target | shown) - log p(target), mean over the same judges: what the values tell them; 0 for nothing."""
-    return _nats(case, case.once("neutral", lambda: _panel(case, _lent_masks(case), "neutral")), subject)
+    return _nats(case, _neutral_judges(case), subject)
 
 
 def told_by_values(case: Case, subject: Subject) -> Values:
@@ -183,7 +187,7 @@ def _log_likelihood(case: Case, fold: _Fold, seed: int, exchange: Exchange | Non
         rng = seeds.generator(seed)
         train, validation = (replace(r, kept=exchange(r, rng)) for r in (train, validation))
     net = _started(case, seed)
-    judge = train_judge(net, train, validation, None, replace(RECIPE, seed=seed))
+    judge = train_judge(net, train, validation, None, _recipe(case, seed, knows=True))
     said = judge.log_probabilities(fold.test.x, _own(fold.test))
     return said.gather(1, fold.test.target[:, None])[:, 0]
 
@@ -243,7 +247,35 @@ def _lent_masks(case: Case) -> Draw:
 
 
 def _random_mask_judges(case: Case) -> list[Judge]:
-    return case.once("eval-x", lambda: _panel(case, mixed_sizes(case.k), "eval-x"))
+    def judge(*which: int) -> Judge:
+        seed = seeds.derive(case.seed, "eval-x", *which)
+        net, recipe = judge_net(case.reader, len(case.data.classes), seed), _recipe(case, seed, knows=False)
+        return train_judge(net, case.train, case.validation, mixed_sizes(case.k), recipe)
+
+    return case.once("eval-x", lambda: _all_awake(case, [judge(place) for place in range(SEEDS)], judge))
+
+
+def _all_awake(case: Case, judges: list[Judge], again: Callable[[int, int], Judge]) -> list[Judge]:
+    """The panel, those that learned next to nothing replaced by `again(place, attempt)` where that has learned more.
+
+    J0 would start from such a judge and could not read honest units, which J1 learns: the choice would be blamed.
+    """
+    known = [_known(case, judge) for judge in judges]
+    for place in range(len(judges)):
+        for attempt in range(1, ATTEMPTS):
+            if max(known) < TELLS or known[place] >= ASLEEP * max(known):
+                break
+            judge = again(place, attempt)
+            if (knows := _known(case, judge)) > known[place]:
+                judges[place], known[place] = judge, knows
+    return judges
+
+
+def _known(case: Case, judge: Judge) -> float:
+    """What the judge reads from whole validation rows, as a share of the answer's entropy."""
+    rows = case.validation
+    said = judge.log_probabilities(rows.x, rows.valid) - _prior(case).log()
+    return float(said.gather(1, rows.target[:, None]).mean()) / entropy(case)
 
 
 def _started(case: Case, seed: int) -> nn.Module:
@@ -257,15 +289,22 @@ def _started(case: Case, seed: int) -> nn.Module:
     return net
 
 
-def _panel(case: Case, draw: Draw, label: str) -> list[Judge]:
+def _neutral_judges(case: Case) -> list[Judge]:
     """Judges that differ in their seed only: where nothing can be read, the side one of them falls on is luck."""
-    judges, new = [], label == "eval-x"
-    recipe = of_texts(RECIPE) if new and case.data.kind in ("words", "sentences") else RECIPE
-    for repeat in range(SEEDS):
-        seed = seeds.derive(case.seed, label, repeat)
-        net = judge_net(case.reader, len(case.data.classes), seed) if new else _started(case, seed)
-        judges.append(train_judge(net, case.train, case.validation, draw, replace(recipe, seed=seed)))
-    return judges
+
+    def panel() -> list[Judge]:
+        draw, drawn = _lent_masks(case), [seeds.derive(case.seed, "neutral", repeat) for repeat in range(SEEDS)]
+        return [
+            train_judge(_started(case, s), case.train, case.validation, draw, _recipe(case, s, knows=True))
+            for s in drawn
+        ]
+
+    return case.once("neutral", panel)
+
+
+def _recipe(case: Case, seed: int, *, knows: bool) -> Recipe:
+    texts = case.data.kind in ("words", "sentences")
+    return replace(of_texts(RECIPE, knows=knows) if texts else RECIPE, seed=seed)
 
 
 def _found(case: Case, panel: list[Judge], subject: Subject) -> Values:
