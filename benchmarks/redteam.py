@@ -32,7 +32,7 @@ from unmask.types import Dataset, Explainer, Explanation, Findings
 TASKS = {"digits": ("digits", 8), "tumours": ("tumours", 4), "reviews": ("reviews:preset=easy,n=1000", 4)}
 HONEST = {"digits": "integrated-gradients", "tumours": "occlusion", "reviews": "occlusion"}  # units in mixtures
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.75)  # of honest units in a mixture, at least one
-FIRST = 210  # the first seed: none was used before
+FIRST = {"digits": 210, "tumours": 250, "reviews": 230}  # the first seeds: none had been looked at before
 FITTED = {"digits": 5, "tumours": 5, "reviews": 2}  # seeds on which learned methods are audited
 METHODS = ("gradient-x-input", "integrated-gradients", "occlusion")
 LEARNED = ("l2x", "real-x", "meed", "mimic")
@@ -61,7 +61,7 @@ def names(task: str, data: Dataset, seed: int) -> dict[str, tuple[str, ...]]:
             *(f"{code}, {k // 2} of {k} honest" for code in others),
         ),
         "reference": (*(name for name in there if name in REFERENCES), "sequential", *gold),
-        "method": (*METHODS, *(LEARNED if seed < FIRST + FITTED[task] else ())),
+        "method": (*METHODS, *(LEARNED if seed < FIRST[task] + FITTED[task] else ())),
     }
 
 
@@ -194,10 +194,10 @@ def main() -> None:
         render()
         return
     tasks = [a for a in sys.argv[1:] if a in TASKS] or list(TASKS)
-    first, seeds = option("--first", FIRST), option("--seeds", 20)
-    if first < FIRST:
-        sys.exit(f"seeds below {FIRST} were used to set the rule; got --first {first}")
     for task in tasks:
+        first, seeds = option("--first", FIRST[task]), option("--seeds", 20)
+        if first < FIRST[task]:
+            sys.exit(f"seeds of {task} below {FIRST[task]} were used to set the rule; got --first {first}")
         record = Record(f"redteam-{task}")
         for seed in range(first, first + seeds):
             measure(record, task, seed)

@@ -10,7 +10,7 @@ import torch
 from audit.cases import small_case, subject, table
 from unmask.audit import halves, smuggling
 from unmask.audit.case import Subject
-from unmask.audit.halves import SINGLE, _half, half_gain, half_reading, half_share, pairs
+from unmask.audit.halves import LEAST, SINGLE, _half, half_gain, half_reading, half_share, pairs
 from unmask.judge import RECIPE
 from unmask.types import Explanation
 
@@ -67,11 +67,11 @@ def test_one_and_the_same_choice_has_nothing_to_hide():
     assert float(share.values.sum()) == 0.0
 
 
-def test_a_half_that_tells_nothing_counts_as_if_it_told_a_tenth_of_the_answer():
+def test_a_half_that_tells_nothing_counts_as_if_it_told_a_fifth_of_the_answer():
     case = small_case(table(300), k=2)
     idle = everywhere(case, columns(4, 5))  # no weight at all
     share = half_share(replace(case, subjects=(idle,)), idle)
-    assert float(share.over.mean()) == pytest.approx(smuggling.TELLS * smuggling.entropy(case))
+    assert float(share.over.mean()) == pytest.approx(LEAST * smuggling.entropy(case))
 
 
 def test_halves_go_by_the_scores_and_share_the_middle_one():
@@ -124,11 +124,38 @@ def test_few_rows_have_more_pairs_of_judges():
     assert halves.MORE > halves.PAIRS
 
 
-def test_cross_fitted_halves_have_one_pair_for_each_part(monkeypatch):
+def seen_by(monkeypatch, case, gains):
+    """The pairs of judges that are asked about a half; pair i finds gains[i] in every row, and nothing else is told."""
     asked = []
-    monkeypatch.setattr(halves, "encoding", lambda case, half, repeats: asked.append(repeats))
+
+    def encoding(case, half, pairs):
+        asked.append(pairs)
+        gain = torch.full_like(case.target, sum(gains[i] for i in pairs) / len(pairs), dtype=torch.float32)
+        return gain, gain.clone()
+
+    monkeypatch.setattr(halves, "encoding", encoding)
+    return asked
+
+
+def test_cross_fitted_halves_have_one_pair_for_each_part(monkeypatch):
     case = small_case(table(60), k=2)
+    asked = seen_by(monkeypatch, case, [0.0, 0.0, 0.0])
     fitted = everywhere(case, columns(0))
     halves._told(case, fitted)
     halves._told(replace(case, memory={}), Subject("it", fitted.explanation))
-    assert asked == [halves.MORE, halves.PAIRS]
+    assert asked == [range(halves.MORE), range(halves.PAIRS)]
+
+
+@pytest.mark.parametrize(
+    ("columns_", "of_answer", "again"),
+    [((4, 5), 0.2, True), ((4, 5), 0.04, False), ((4, 5), 0.6, False), ((0, 1), 0.2, False)],
+    ids=["a weak code", "nothing", "all code", "values that are read"],
+)
+def test_more_judges_look_where_one_pair_may_have_seen_a_code_by_luck(monkeypatch, columns_, of_answer, again):
+    monkeypatch.setattr(halves, "FEW", 0)
+    case = small_case(table(300), k=2)
+    one = of_answer * smuggling.entropy(case)
+    asked = seen_by(monkeypatch, case, [one, 0.0, 0.0])
+    gain, _ = halves._told(case, everywhere(case, columns(*columns_)))
+    assert asked == ([range(1), range(1, 3)] if again else [range(1)])
+    assert float(gain.mean()) == pytest.approx(one / 3 if again else one)

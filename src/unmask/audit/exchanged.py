@@ -35,7 +35,7 @@ def encoding_p(case: Case, subject: Subject) -> Values:
 
 
 def _gain(case: Case, subject: Subject) -> float:
-    return float(encoding(case, subject, PAIRS)[0].double().mean())
+    return float(encoding(case, subject, range(PAIRS))[0].double().mean())
 
 
 def _exchanged(subject: Subject, seed: int) -> Subject:

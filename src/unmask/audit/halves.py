@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from unmask.audit.case import Case, Subject, Values, digest, missing
-from unmask.audit.smuggling import TELLS, encoding, entropy, tells, told_by_values
+from unmask.audit.evidence import SHARE_LIMIT
+from unmask.audit.smuggling import encoding, entropy, told_by_values
 from unmask.audit.statistics import level
 from unmask.masking import subsets
 from unmask.types import Explanation
@@ -25,6 +26,10 @@ __all__ = ["half_gain", "half_reading", "half_share", "pairs"]
 PAIRS = 1  # of judges for each half: a code is all that its half tells, which one pair sees
 FEW, MORE = 200, 3  # but of few rows what one pair sees is luck as well: so many rows or fewer have more pairs, unless
 # they are cross-fitted, where there are several pairs anyway
+SURE = 0.5  # of the answer, told by the choice: no pair sees that by luck. What is less and seems to be a code has MORE
+# pairs (rare words of reviews: .13 of the answer by one pair, .05 by three)
+LEAST = 0.2  # of the answer: a choice that tells a thirteenth of it may be all that its half tells, and is no code
+# (rare words of reviews were accused of that)
 SINGLE = "keeps no more than one unit, which has no halves"
 
 
@@ -34,7 +39,7 @@ def half_gain(case: Case, subject: Subject) -> Values:
 
 
 def half_share(case: Case, subject: Subject) -> Values:
-    """The encoding share of the same half; what tells next to nothing counts as if it told a tenth of the answer."""
+    """The encoding share of the same half; one that tells little counts as if it told a fifth of the answer."""
     return _of_half(case, subject, _share)
 
 
@@ -44,7 +49,7 @@ def half_reading(case: Case, subject: Subject) -> Values:
 
 
 def pairs(rows: int) -> int:
-    """How many pairs of judges look at each half, at most."""
+    """How many pairs of judges look at each half, unless what they see leaves doubt."""
     return MORE if rows <= FEW else PAIRS
 
 
@@ -53,13 +58,34 @@ def _pairs(case: Case, half: Subject) -> int:
 
 
 def _told(case: Case, half: Subject) -> tuple[Tensor, Tensor]:
-    return case.once(("encoding of a half", half.key), lambda: encoding(case, half, _pairs(case, half)))
+    return case.once(("encoding of a half", half.key), lambda: _looked_at(case, half))
+
+
+def _looked_at(case: Case, half: Subject) -> tuple[Tensor, Tensor]:
+    """(n,) gain and total of a half, by more pairs of judges where the first seem to see a code that tells little."""
+    first = _pairs(case, half)
+    seen = encoding(case, half, range(first))
+    if first == MORE or not _doubtful(case, half, *seen):
+        return seen
+    again = encoding(case, half, range(first, MORE))
+    gain, total = ((a * first + b * (MORE - first)) / MORE for a, b in zip(seen, again, strict=True))
+    return gain, total
+
+
+def _doubtful(case: Case, half: Subject, gain: Tensor, total: Tensor) -> bool:
+    """Whether it seems a code, since its values tell little, and one that luck could have made."""
+    told, read = (level(values) / entropy(case) for values in (gain, told_by_values(case, half).values))
+    return told < SURE and read < LEAST and level(gain, _over(case, total)) > SHARE_LIMIT
 
 
 def _share(case: Case, half: Subject) -> Values:
     gain, total = _told(case, half)
-    least = torch.full_like(total, TELLS * entropy(case))
-    return Values(gain, over=total if tells(case, total) else least)
+    return Values(gain, over=_over(case, total))
+
+
+def _over(case: Case, total: Tensor) -> Tensor:
+    """What a gain is a share of: all that is told, or LEAST of the answer where that is more."""
+    return max(total, torch.full_like(total, LEAST * entropy(case)), key=level)
 
 
 def _of_half(case: Case, subject: Subject, measure: Callable[[Case, Subject], Values]) -> Values:

@@ -162,21 +162,23 @@ def _encoding(case: Case, subject: Subject) -> tuple[Tensor, Tensor]:
     return case.once(("encoding", subject.key), lambda: encoding(case, subject))
 
 
-def encoding(case: Case, subject: Subject, repeats: int = SEEDS) -> tuple[Tensor, Tensor]:
-    """(n,) gain and total in nats by so many pairs of judges."""
-    return _matched_judges(case, _folds(case, subject), _lent, repeats)
+def encoding(case: Case, subject: Subject, pairs: range = range(SEEDS)) -> tuple[Tensor, Tensor]:
+    """(n,) gain and total in nats by these pairs of judges."""
+    return _matched_judges(case, _folds(case, subject), _lent, pairs)
 
 
-def _matched_judges(case: Case, folds: list[_Fold], exchange: Exchange, repeats: int = SEEDS) -> tuple[Tensor, Tensor]:
+def _matched_judges(
+    case: Case, folds: list[_Fold], exchange: Exchange, pairs: range = range(SEEDS)
+) -> tuple[Tensor, Tensor]:
     """(n,) gain and total of each audited row, averaged over pairs of judges that differ in the pairing only."""
     gain, total = torch.zeros(len(case.target)), torch.zeros(len(case.target))
     for fold in folds:
-        for repeat in range(repeats):
-            seed = seeds.derive(case.seed, "encoding", repeat)
+        for pair in pairs:
+            seed = seeds.derive(case.seed, "encoding", pair)
             own = _log_likelihood(case, fold, seed)
             other = own if _same_mask(fold) else _log_likelihood(case, fold, seed, exchange)
-            gain[fold.index] += (own - other) / repeats
-            total[fold.index] += (own - _prior(case).log()[fold.test.target]) / repeats
+            gain[fold.index] += (own - other) / len(pairs)
+            total[fold.index] += (own - _prior(case).log()[fold.test.target]) / len(pairs)
     return gain, total
 
 

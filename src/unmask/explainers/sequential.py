@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from unmask import devices, nets, saving, seeds
-from unmask.judge import RECIPE, Rows, judge_net, mixed_sizes, of_texts, train_judge
+from unmask.judge import RECIPE, Rows, judge_net, mixed_sizes, train_judge
 from unmask.masking import relax, subsets
 from unmask.task import Task, begin, clone, explained
 from unmask.training import Recipe, evaluate, minimize, soft_cross_entropy
@@ -49,9 +49,8 @@ class Sequential:
         self.build(task)
         rows, held_out = (self._rows(task, split.x) for split in (data.train, data.validation))
         seed = seeds.derive(self.recipe.seed, "sequential judge")
-        net = judge_net(task.reader, len(task.classes), seed).to(devices.pick(self.device))
-        how = replace(of_texts(RECIPE) if task.reader.layout.is_text else RECIPE, seed=seed)
-        judge = train_judge(net, rows, held_out, mixed_sizes(self.k), how).net
+        net, how = judge_net(task.reader, len(task.classes), seed), replace(RECIPE, seed=seed)
+        judge = train_judge(net.to(devices.pick(self.device)), rows, held_out, mixed_sizes(self.k), how).net
 
         def score() -> float:
             shown = self._ask(held_out.x, held_out.valid)[0].float()
