@@ -59,7 +59,7 @@ def _tables(found: Mapping[str, Any]) -> list[str]:
 def _table(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return "Nothing was measured yet.\n"
-    columns = list(rows[0])
+    columns = list(dict.fromkeys(column for row in rows for column in row))
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     lines += ["| " + " | ".join(str(row.get(column, "")) for column in columns) + " |" for row in rows]
     return "\n".join(lines) + "\n"

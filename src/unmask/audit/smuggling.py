@@ -305,8 +305,7 @@ def _neutral_judges(case: Case) -> list[Judge]:
 
 
 def _recipe(case: Case, seed: int, *, knows: bool) -> Recipe:
-    texts = case.data.kind in ("words", "sentences")
-    return replace(of_texts(RECIPE, knows=knows) if texts else RECIPE, seed=seed)
+    return replace(of_texts(RECIPE, knows=knows) if case.data.layout.is_text else RECIPE, seed=seed)
 
 
 def _found(case: Case, panel: list[Judge], subject: Subject) -> Values:
