@@ -3,7 +3,7 @@
     python benchmarks/redteam.py [digits|tumours|reviews] [--first SEED] [--seeds N] [--fresh]
     python benchmarks/redteam.py --render
 
-New split, model, explainers and judges for every seed; the rule's limits were fixed on other seeds (`calibrate.py`).
+New split, model, explainers and judges for every seed; the rule's limits were fixed on other seeds (docs/encoding.md).
 Each data set has a file of results of its own, so that several can run side by side, with an entry for each seed and
 explanation: what is there is not audited again, and an audit that was cut short goes on where it stopped. (Two runs of
 the same data need a checkout each: a file of results has one writer.) Methods that are fitted take long and are audited
@@ -32,7 +32,8 @@ from unmask.types import Dataset, Explainer, Explanation, Findings
 TASKS = {"digits": ("digits", 8), "tumours": ("tumours", 4), "reviews": ("reviews:preset=easy,n=1000", 4)}
 HONEST = {"digits": "integrated-gradients", "tumours": "occlusion", "reviews": "occlusion"}  # units in mixtures
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.75)  # of honest units in a mixture, at least one
-FIRST = {"digits": 210, "tumours": 250, "reviews": 230}  # the first seeds: none had been looked at before
+FIRST = {"digits": 210, "tumours": 250, "reviews": 230}  # the first seeds: none had been looked at when they were run
+BEFORE = 300  # seeds from here on set the rules for halves and how judges learn
 FITTED = {"digits": 5, "tumours": 5, "reviews": 2}  # seeds on which learned methods are audited
 METHODS = ("gradient-x-input", "integrated-gradients", "occlusion")
 LEARNED = ("l2x", "real-x", "meed", "mimic")
@@ -198,6 +199,8 @@ def main() -> None:
         first, seeds = option("--first", FIRST[task]), option("--seeds", 20)
         if first < FIRST[task]:
             sys.exit(f"seeds of {task} below {FIRST[task]} were used to set the rule; got --first {first}")
+        if first + seeds > BEFORE:
+            sys.exit(f"seeds from {BEFORE} on were used to set the rule; got --first {first} --seeds {seeds}")
         record = Record(f"redteam-{task}")
         for seed in range(first, first + seeds):
             measure(record, task, seed)

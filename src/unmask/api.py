@@ -17,7 +17,7 @@ from torch import nn
 from unmask import nets, progress, seeds
 from unmask.audit import chosen, lighter
 from unmask.audit.case import digest
-from unmask.audit.memo import Memo
+from unmask.audit.memo import Memo, code
 from unmask.audit.price import cost
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
@@ -287,5 +287,6 @@ def _fingerprint(method: str, model: Wrapped, data: Dataset, settings: Settings)
         data.layout,
         data.classes,
         version("unmask"),
+        code(),
     )
     return digest(*parts, *answers, how)

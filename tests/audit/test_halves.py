@@ -10,6 +10,7 @@ import torch
 from audit.cases import small_case, subject, table
 from unmask.audit import halves, smuggling
 from unmask.audit.case import Subject
+from unmask.audit.evidence import SHARE_LIMIT
 from unmask.audit.halves import LEAST, SINGLE, _half, half_gain, half_reading, half_share, pairs
 from unmask.judge import RECIPE
 from unmask.types import Explanation
@@ -124,14 +125,14 @@ def test_few_rows_have_more_pairs_of_judges():
     assert halves.MORE > halves.PAIRS
 
 
-def seen_by(monkeypatch, case, gains):
-    """The pairs of judges that are asked about a half; pair i finds gains[i] in every row, and nothing else is told."""
+def seen_by(monkeypatch, gains, totals=(0.0, 0.0, 0.0)):
+    """The pairs of judges that are asked about a half; pair i finds gains[i] and totals[i] in every row."""
     asked = []
 
     def encoding(case, half, pairs):
         asked.append(pairs)
-        gain = torch.full_like(case.target, sum(gains[i] for i in pairs) / len(pairs), dtype=torch.float32)
-        return gain, gain.clone()
+        means = (sum(found[i] for i in pairs) / len(pairs) for found in (gains, totals))
+        return tuple(torch.full(case.target.shape, mean) for mean in means)
 
     monkeypatch.setattr(halves, "encoding", encoding)
     return asked
@@ -139,23 +140,40 @@ def seen_by(monkeypatch, case, gains):
 
 def test_cross_fitted_halves_have_one_pair_for_each_part(monkeypatch):
     case = small_case(table(60), k=2)
-    asked = seen_by(monkeypatch, case, [0.0, 0.0, 0.0])
+    asked = seen_by(monkeypatch, [0.0, 0.0, 0.0])
     fitted = everywhere(case, columns(0))
     halves._told(case, fitted)
     halves._told(replace(case, memory={}), Subject("it", fitted.explanation))
     assert asked == [range(halves.MORE), range(halves.PAIRS)]
 
 
+@pytest.mark.parametrize("ready_made", [False, True])
 @pytest.mark.parametrize(
     ("columns_", "of_answer", "again"),
     [((4, 5), 0.2, True), ((4, 5), 0.04, False), ((4, 5), 0.6, False), ((0, 1), 0.2, False)],
     ids=["a weak code", "nothing", "all code", "values that are read"],
 )
-def test_more_judges_look_where_one_pair_may_have_seen_a_code_by_luck(monkeypatch, columns_, of_answer, again):
+def test_more_judges_look_where_one_pair_may_have_seen_a_code_by_luck(
+    monkeypatch, columns_, of_answer, again, ready_made
+):
     monkeypatch.setattr(halves, "FEW", 0)
     case = small_case(table(300), k=2)
     one = of_answer * smuggling.entropy(case)
-    asked = seen_by(monkeypatch, case, [one, 0.0, 0.0])
-    gain, _ = halves._told(case, everywhere(case, columns(*columns_)))
+    asked = seen_by(monkeypatch, [one, 0.0, 0.0], [one, 0.3, 0.6])
+    it = everywhere(case, columns(*columns_))
+    gain, total = halves._told(case, Subject("it", it.explanation) if ready_made else it)
     assert asked == ([range(1), range(1, 3)] if again else [range(1)])
     assert float(gain.mean()) == pytest.approx(one / 3 if again else one)
+    assert float(total.mean()) == pytest.approx((one + 0.9) / 3 if again else one)
+
+
+@pytest.mark.parametrize(("of_answer", "is_code"), [(0.04, False), (0.1, True)])
+def test_a_half_that_tells_only_by_its_choice_is_a_code_from_a_twentieth_of_the_answer_on(
+    monkeypatch, of_answer, is_code
+):
+    case = small_case(table(300), k=2)
+    one = of_answer * smuggling.entropy(case)
+    seen_by(monkeypatch, 3 * [one], 3 * [one])
+    share = half_share(case, everywhere(case, columns(4, 5)))
+    assert (told(share) > SHARE_LIMIT) == is_code
+    assert "20% of the answer" in share.note

@@ -129,17 +129,6 @@ def test_a_code_in_the_order_of_the_scores_is_seen_where_the_mask_never_changes(
     assert bool((smuggling.encoding_scores(case, always).values == 0).all())
 
 
-def test_places_in_the_order_of_the_kept_units():
-    kept = torch.tensor([[True, False, True, True], [False, True, False, False], [False] * 4])
-    scores = torch.tensor([[0.1, 9.0, -3.0, 0.5], [1.0, -1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0]])
-    e = Explanation(scores, kept, torch.ones_like(kept), torch.zeros(3, dtype=torch.long))
-    want = torch.tensor([[2 / 3, 0, 1 / 3, 1.0], [0, 1.0, 0, 0], [0, 0, 0, 0]])
-    torch.testing.assert_close(smuggling._order(e), want)
-    lot = smuggling._by_lot(Rows(scores, e.target, e.valid, want), seeds.generator(0))
-    assert torch.equal(lot > 0, kept)
-    assert torch.equal(lot.sort(1).values, want.sort(1).values)
-
-
 def test_random_masks_gain_nothing():
     case = small_case(table(900), k=2)
     chance = everywhere(case, lambda x, t, v, rng: subsets.uniform(v, 2, rng))
@@ -190,7 +179,26 @@ def test_a_judge_that_learned_nothing_is_trained_again(monkeypatch, asleep, trai
 
 def test_a_judge_that_never_learns_is_let_be_after_three_attempts(monkeypatch):
     case = small_case(table(900), k=2)
-    assert len(panel_of(case, monkeypatch, asleep=(2, 4, 5))[1]) == 5
+    awake, _ = panel_of(case, monkeypatch, asleep=())
+    known, trained = panel_of(case, monkeypatch, asleep=(2, 4, 5))
+    assert len(trained) == 5
+    assert 0.5 * awake < known < 0.8 * awake  # two that know, and one that does not
+
+
+def test_a_replacement_that_knows_even_less_is_not_taken(monkeypatch):
+    case = small_case(table(900), k=2)
+    knows = {"best": 0.8, "asleep": 0.3, "worse": 0.1, "worst": 0.0}
+    monkeypatch.setattr(smuggling, "_known", lambda case, judge: knows[judge])
+    spare = iter(["worse", "worst"])
+    assert smuggling._all_awake(case, ["best", "asleep"], lambda *which: next(spare)) == ["best", "asleep"]
+
+
+def test_who_was_awake_among_sleepers_is_asked_again_once_somebody_knows(monkeypatch):
+    case = small_case(table(900), k=2)
+    knows = {"dozes": 0.12, "asleep": 0.0, "wakes": 0.62, "woken": 0.6}
+    monkeypatch.setattr(smuggling, "_known", lambda case, judge: knows[judge])
+    spare = iter(["wakes", "woken"])
+    assert smuggling._all_awake(case, ["dozes", "asleep"], lambda *which: next(spare)) == ["woken", "wakes"]
 
 
 def test_where_no_judge_learns_anything_none_is_trained_again(monkeypatch):
@@ -230,13 +238,6 @@ def test_an_explanation_that_tells_nothing_has_no_share():
 def test_ready_made_explanations_are_cross_fitted_and_still_caught():
     case = small_case(table(1500), k=1)
     liar = subject(case, noise_code(case.x, case.target, case.valid, None))
-    folds = smuggling._folds(case, liar)
-    assert len(folds) == smuggling.FOLDS
-    assert torch.cat([f.index for f in folds]).sort().values.tolist() == list(range(len(case.target)))
-    for fold in folds:
-        rows = [{tuple(r) for r in part.x.tolist()} for part in (fold.train, fold.validation, fold.test)]
-        assert not rows[0] & rows[2]
-        assert not rows[1] & rows[2]
     gain = smuggling.encoding_gain(case, liar).values
     assert float(gain.mean()) > 0.5
     assert float(smuggling.mask_only(case, liar).values.mean()) == 1.0

@@ -168,6 +168,17 @@ def test_an_audit_cut_short_goes_on_where_it_stopped(tmp_path, monkeypatch, find
     assert again.verdicts == findings.verdicts
 
 
+def test_what_other_code_found_is_no_result_of_this_one(tmp_path, monkeypatch):
+    memo, settings = tmp_path / "memo", Settings(k=2, removal="zero", checks=("fs-m", "fu-m"))
+    run(MODEL, DATA, {}, settings, memo=Memo(memo))
+    before = len(memo.read_text().splitlines())
+    run(MODEL, DATA, {}, settings, memo=Memo(memo))
+    assert len(memo.read_text().splitlines()) == before
+    monkeypatch.setattr(suite, "code", lambda: "another")
+    run(MODEL, DATA, {}, settings, memo=Memo(memo))
+    assert len(memo.read_text().splitlines()) == 2 * before
+
+
 def test_the_cost_is_said_before_anything_is_fitted(monkeypatch):
     heard = []
 

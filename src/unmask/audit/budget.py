@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from unmask.audit import CHECKS, DECIDING, smuggling
+from unmask.audit import CHECKS, DECIDING
 from unmask.audit.case import Case, Subject
+from unmask.audit.folds import FOLDS
 from unmask.audit.subjects import Settings
 from unmask.audit.work import Size, Work, job_of, planned
 from unmask.errors import InputError
@@ -118,7 +119,7 @@ def _learned(subject: Subject, n: int, pool: int) -> int:
     if subject.train is not None:
         return pool
     spare = 0 if subject.spare is None else len(subject.spare.target)
-    return smuggling.FOLDS * (n * (smuggling.FOLDS - 2) // smuggling.FOLDS + spare)
+    return FOLDS * (n * (FOLDS - 2) // FOLDS + spare)
 
 
 def _epochs() -> int:

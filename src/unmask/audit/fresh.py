@@ -15,7 +15,7 @@ from torch.nn.functional import pad
 
 from unmask import nets, seeds
 from unmask.audit.case import Case, Subject, Values, missing
-from unmask.audit.smuggling import cross_fitting
+from unmask.audit.folds import cross_fitting
 from unmask.errors import TrainingError
 from unmask.models import Wrapped, wrap
 from unmask.training import Recipe, minimize, soft_cross_entropy

@@ -26,10 +26,10 @@ __all__ = ["half_gain", "half_reading", "half_share", "pairs"]
 PAIRS = 1  # of judges for each half: a code is all that its half tells, which one pair sees
 FEW, MORE = 200, 3  # but of few rows what one pair sees is luck as well: so many rows or fewer have more pairs, unless
 # they are cross-fitted, where there are several pairs anyway
-SURE = 0.5  # of the answer, told by the choice: no pair sees that by luck. What is less and seems to be a code has MORE
+SURE = 0.5  # of the answer, told by the choice: hardly luck of one pair. What is less and seems to be a code has MORE
 # pairs (rare words of reviews: .13 of the answer by one pair, .05 by three)
-LEAST = 0.2  # of the answer: a choice that tells a thirteenth of it may be all that its half tells, and is no code
-# (rare words of reviews were accused of that)
+LEAST = 0.2  # of the answer, counted as told at least: so a code has to tell a twentieth of the answer, that is
+# SHARE_LIMIT of this, more than random units seem to (rare words of reviews tell about that by their choice)
 SINGLE = "keeps no more than one unit, which has no halves"
 
 
@@ -80,7 +80,9 @@ def _doubtful(case: Case, half: Subject, gain: Tensor, total: Tensor) -> bool:
 
 def _share(case: Case, half: Subject) -> Values:
     gain, total = _told(case, half)
-    return Values(gain, over=_over(case, total))
+    over = _over(case, total)
+    note = "" if over is total else f"tells little: {LEAST:.0%} of the answer is taken as told"
+    return Values(gain, over=over, note=note)
 
 
 def _over(case: Case, total: Tensor) -> Tensor:

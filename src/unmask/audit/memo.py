@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -12,7 +14,16 @@ from torch import Tensor
 from unmask.audit.case import Values
 from unmask.writing import add_line
 
-__all__ = ["Memo"]
+__all__ = ["Memo", "code"]
+
+
+@cache
+def code() -> str:
+    """A fingerprint of the package's own source: what other code found is no result of this one."""
+    hashed = hashlib.blake2b(digest_size=12)
+    for file in sorted(Path(__file__).parents[1].rglob("*.py")):
+        hashed.update(file.read_bytes())
+    return hashed.hexdigest()
 
 
 class Memo:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.metadata import version
 
-from unmask.audit import evidence
+from unmask.audit import evidence, halves
 from unmask.audit.case import Case, digest
-from unmask.audit.smuggling import FOLDS, SEEDS
+from unmask.audit.folds import FOLDS
+from unmask.audit.smuggling import ASLEEP, SEEDS
 from unmask.audit.subjects import Settings
 
 __all__ = ["recorded"]
@@ -30,7 +31,12 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
             **dict(case.data.notes),
         },
         "explanations": {s.name: _plain(s.explanation.origin) for s in case.subjects},
-        "judges": {"of a kind": SEEDS, "folds where rows are few": FOLDS, "learn from": settings.pool},
+        "judges": {
+            "of a kind": SEEDS,
+            "folds where rows are few": FOLDS,
+            "learn from": settings.pool,
+            "pairs for a half, and in doubt": [halves.pairs(len(case.target)), halves.MORE],
+        },
         "checks": list(settings.checks),
         "run lightly": list(settings.light or ()),
         "versions": {name: version(name) for name in ("unmask", "torch", "captum", "scikit-learn", "numpy")},
@@ -38,6 +44,8 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
             "alpha": evidence.ALPHA,
             "encoding share": evidence.SHARE_LIMIT,
             "judges know": evidence.KNOW,
+            "judge asleep": ASLEEP,
+            "told by a half, at least": halves.LEAST,
             "one-sided": evidence.ONE_SIDED,
             "survives random weights": evidence.SURVIVES,
             "steady": evidence.STEADY,

@@ -6,9 +6,8 @@ Two judges measure it: J1 learns from rows with their own masks, J0 from the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from operator import attrgetter
 
 import torch
 from sklearn.ensemble import RandomForestClassifier
@@ -17,16 +16,14 @@ from torch.nn.functional import pad
 
 from unmask import seeds
 from unmask.audit.case import Case, Subject, Values, missing
+from unmask.audit.folds import Fold, by_lot, folds, masks, order
 from unmask.audit.transplant import permuted, transplant
 from unmask.judge import RECIPE, Draw, Judge, Rows, judge_net, mixed_sizes, of_texts, train_judge
 from unmask.masking import subsets
 from unmask.training import Recipe
-from unmask.types import Explanation
 
 __all__ = [
-    "FOLDS",
     "SEEDS",
-    "cross_fitting",
     "encoding",
     "encoding_gain",
     "encoding_scores",
@@ -42,7 +39,6 @@ __all__ = [
 ]
 
 SEEDS = 3  # judges of one kind, or pairs of judges
-FOLDS = 5  # cross-fitting where only the audited rows have an explanation
 ASLEEP = 0.5  # of what the best of the panel reads in whole rows: who reads less learned next to nothing (on reviews 0
 # beside .62 and .63, where others of a panel differ by a third at most)
 ATTEMPTS = 3  # seeds for each judge of the panel
@@ -66,7 +62,7 @@ def encoding_share(case: Case, subject: Subject) -> Values:
 
 def encoding_scores(case: Case, subject: Subject) -> Values:
     """The gain in knowing, beside the kept units, the order of their scores: J0 sees the places in it drawn by lot."""
-    return Values(_matched_judges(case, _folds(case, subject, _order), _by_lot)[0])
+    return Values(_matched_judges(case, folds(case, subject, order), by_lot)[0])
 
 
 def tells(case: Case, total: Tensor) -> bool:
@@ -113,45 +109,12 @@ def eval_x(case: Case, subject: Subject) -> Values:
 def mask_only(case: Case, subject: Subject) -> Values:
     """1 where a forest that sees nothing but the mask finds the target, on rows it was not grown on."""
     found = torch.zeros(len(case.target), dtype=torch.long)
-    for fold in _folds(case, subject):
+    for fold in folds(case, subject):
         forest = RandomForestClassifier(100, random_state=case.seed, n_jobs=1)
         d = fold.test.valid.shape[1]
-        forest.fit(_fit_width(_own(fold.train), d).numpy(), fold.train.target.numpy())
-        found[fold.index] = torch.as_tensor(forest.predict(_own(fold.test).numpy()))
+        forest.fit(_fit_width(masks(fold.train), d).numpy(), fold.train.target.numpy())
+        found[fold.index] = torch.as_tensor(forest.predict(masks(fold.test).numpy()))
     return Values((found == case.target).float())
-
-
-class _Fold:
-    """Rows to learn from, to stop on and to judge; `index` are the judged rows' places among the audited ones."""
-
-    def __init__(self, train: Rows, validation: Rows, test: Rows, index: Tensor) -> None:
-        self.train, self.validation, self.test, self.index = train, validation, test, index
-
-
-def _folds(case: Case, subject: Subject, told: Callable[[Explanation], Tensor] = attrgetter("kept")) -> list[_Fold]:
-    """Training rows where the explainer could be asked about them, otherwise cross-fitting on the audited rows.
-
-    `told`: (n, d) what judges see of an explanation.
-    """
-    audited = Rows(case.prepared, case.target, case.valid, told(subject.explanation))
-    if subject.train is not None and subject.validation is not None:
-        train = replace(case.train, kept=told(subject.train))
-        validation = replace(case.validation, kept=told(subject.validation))
-        return [_Fold(train, validation, audited, torch.arange(len(case.target)))]
-    spare = None if told is _order else subject.spare  # spare rows have no scores
-    return [
-        _Fold(audited.at(learn).joined(spare), audited.at(stop), audited.at(part), part)
-        for learn, stop, part in cross_fitting(case)
-    ]
-
-
-def cross_fitting(case: Case) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Places among the audited rows to learn from, to stop on and to judge; every row is judged once."""
-    order = torch.randperm(len(case.target), generator=seeds.generator(seeds.derive(case.seed, "folds")))
-    parts = list(order.chunk(FOLDS))
-    for i, part in enumerate(parts):
-        stop = (i + 1) % len(parts)
-        yield torch.cat([p for j, p in enumerate(parts) if j not in (i, stop)]), parts[stop], part
 
 
 Exchange = Callable[[Rows, torch.Generator], Tensor]
@@ -164,15 +127,15 @@ def _encoding(case: Case, subject: Subject) -> tuple[Tensor, Tensor]:
 
 def encoding(case: Case, subject: Subject, pairs: range = range(SEEDS)) -> tuple[Tensor, Tensor]:
     """(n,) gain and total in nats by these pairs of judges."""
-    return _matched_judges(case, _folds(case, subject), _lent, pairs)
+    return _matched_judges(case, folds(case, subject), _lent, pairs)
 
 
 def _matched_judges(
-    case: Case, folds: list[_Fold], exchange: Exchange, pairs: range = range(SEEDS)
+    case: Case, parts: list[Fold], exchange: Exchange, pairs: range = range(SEEDS)
 ) -> tuple[Tensor, Tensor]:
     """(n,) gain and total of each audited row, averaged over pairs of judges that differ in the pairing only."""
     gain, total = torch.zeros(len(case.target)), torch.zeros(len(case.target))
-    for fold in folds:
+    for fold in parts:
         for pair in pairs:
             seed = seeds.derive(case.seed, "encoding", pair)
             own = _log_likelihood(case, fold, seed)
@@ -182,7 +145,7 @@ def _matched_judges(
     return gain, total
 
 
-def _log_likelihood(case: Case, fold: _Fold, seed: int, exchange: Exchange | None = None) -> Tensor:
+def _log_likelihood(case: Case, fold: Fold, seed: int, exchange: Exchange | None = None) -> Tensor:
     """log J(target | x, own mask) on the fold's judged rows, J trained on own masks or on exchanged ones."""
     train, validation = fold.train, fold.validation
     if exchange is not None:
@@ -190,41 +153,19 @@ def _log_likelihood(case: Case, fold: _Fold, seed: int, exchange: Exchange | Non
         train, validation = (replace(r, kept=exchange(r, rng)) for r in (train, validation))
     net = _started(case, seed)
     judge = train_judge(net, train, validation, None, _recipe(case, seed, knows=True))
-    said = judge.log_probabilities(fold.test.x, _own(fold.test))
+    said = judge.log_probabilities(fold.test.x, masks(fold.test))
     return said.gather(1, fold.test.target[:, None])[:, 0]
 
 
 def _lent(rows: Rows, rng: torch.Generator) -> Tensor:
     """Masks of other rows."""
-    return permuted(_own(rows), rows.valid, rng)
+    return permuted(masks(rows), rows.valid, rng)
 
 
-def _order(e: Explanation) -> Tensor:
-    """(n, d) in (0, 1] for kept units, 1 for the highest score and 1/k for the lowest; 0 for all others."""
-    return _places(e.scores, e.kept)
-
-
-def _by_lot(rows: Rows, rng: torch.Generator) -> Tensor:
-    """The same kept units, their order drawn by lot."""
-    return _places(torch.rand(rows.valid.shape, generator=rng), _own(rows) > 0)
-
-
-def _places(scores: Tensor, kept: Tensor) -> Tensor:
-    low_first = scores.masked_fill(~kept, -torch.inf).argsort(dim=1, stable=True).argsort(dim=1)
-    many = kept.sum(1, keepdim=True)
-    return (low_first - kept.shape[1] + many + 1).clamp(min=0) / many.clamp(min=1)
-
-
-def _same_mask(fold: _Fold) -> bool:
+def _same_mask(fold: Fold) -> bool:
     """Whether all rows have one and the same mask: exchanging it changes nothing, so the two judges are one."""
-    kept = _own(fold.train)
+    kept = masks(fold.train)
     return bool((kept == kept[0]).all())
-
-
-def _own(rows: Rows) -> Tensor:
-    if rows.kept is None:
-        raise TypeError("these rows carry no masks")
-    return rows.kept
 
 
 def _lent_masks(case: Case) -> Draw:
@@ -263,10 +204,10 @@ def _all_awake(case: Case, judges: list[Judge], again: Callable[[int, int], Judg
     J0 would start from such a judge and could not read honest units, which J1 learns: the choice would be blamed.
     """
     known = [_known(case, judge) for judge in judges]
-    for place in range(len(judges)):
-        for attempt in range(1, ATTEMPTS):
+    for attempt in range(1, ATTEMPTS):
+        for place in range(len(judges)):
             if max(known) < TELLS or known[place] >= ASLEEP * max(known):
-                break
+                continue
             judge = again(place, attempt)
             if (knows := _known(case, judge)) > known[place]:
                 judges[place], known[place] = judge, knows

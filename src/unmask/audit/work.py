@@ -92,7 +92,7 @@ def planned(size: Size, checks: Iterable[str], light: Collection[str] = ()) -> d
 
 
 def works(size: Size) -> dict[str, Work]:
-    """Job -> what it takes at most; jobs that are not here ask the model or train as the usual check does."""
+    """Job -> what it usually takes; jobs that are not here ask the model or train as the usual check does."""
     n, everyone, of_text = size.rows, size.explanations, size.kind in ("words", "sentences")
     shown, paired = Work(answers=n * everyone), Work(pairs=2 * smuggling.SEEDS * everyone)
     panel, fresh = Work(judges=smuggling.SEEDS), Work(networks=everyone)
