@@ -185,20 +185,18 @@ def test_a_judge_that_never_learns_is_let_be_after_three_attempts(monkeypatch):
     assert 0.5 * awake < known < 0.8 * awake  # two that know, and one that does not
 
 
-def test_a_replacement_that_knows_even_less_is_not_taken(monkeypatch):
-    case = small_case(table(900), k=2)
-    knows = {"best": 0.8, "asleep": 0.3, "worse": 0.1, "worst": 0.0}
+@pytest.mark.parametrize(
+    ("knows", "spare", "want"),
+    [
+        ({"best": 0.8, "asleep": 0.3, "worse": 0.1, "worst": 0.0}, ["worse", "worst"], ["best", "asleep"]),
+        ({"dozes": 0.12, "asleep": 0.0, "wakes": 0.62, "woken": 0.6}, ["wakes", "woken"], ["woken", "wakes"]),
+    ],
+    ids=["one that knows even less is not taken", "who passed among sleepers is asked again once somebody knows"],
+)
+def test_who_replaces_whom_in_a_panel(monkeypatch, knows, spare, want):
+    case, left = small_case(table(900), k=2), iter(spare)
     monkeypatch.setattr(smuggling, "_known", lambda case, judge: knows[judge])
-    spare = iter(["worse", "worst"])
-    assert smuggling._all_awake(case, ["best", "asleep"], lambda *which: next(spare)) == ["best", "asleep"]
-
-
-def test_who_was_awake_among_sleepers_is_asked_again_once_somebody_knows(monkeypatch):
-    case = small_case(table(900), k=2)
-    knows = {"dozes": 0.12, "asleep": 0.0, "wakes": 0.62, "woken": 0.6}
-    monkeypatch.setattr(smuggling, "_known", lambda case, judge: knows[judge])
-    spare = iter(["wakes", "woken"])
-    assert smuggling._all_awake(case, ["dozes", "asleep"], lambda *which: next(spare)) == ["woken", "wakes"]
+    assert smuggling._all_awake(case, list(knows)[:2], lambda *which: next(left)) == want
 
 
 def test_where_no_judge_learns_anything_none_is_trained_again(monkeypatch):

@@ -33,7 +33,6 @@ __all__ = [
     "mask_only",
     "reading",
     "reading_nats",
-    "tells",
     "told_by_values",
     "whole_rows",
 ]
@@ -55,7 +54,7 @@ def encoding_gain(case: Case, subject: Subject) -> Values:
 def encoding_share(case: Case, subject: Subject) -> Values:
     """The gain over all that is told, log J1 - log p(target); not reported where the explanation tells nothing."""
     gain, total = _encoding(case, subject)
-    if tells(case, total):
+    if _tells(case, total):
         return Values(gain, over=total)
     return missing(case, "tells nothing about the answer, so there is nothing to share")
 
@@ -65,7 +64,7 @@ def encoding_scores(case: Case, subject: Subject) -> Values:
     return Values(_matched_judges(case, folds(case, subject, order), by_lot)[0])
 
 
-def tells(case: Case, total: Tensor) -> bool:
+def _tells(case: Case, total: Tensor) -> bool:
     """Whether the lower bound of what is told exceeds a tenth of the answer's entropy."""
     low = float(total.mean() - 1.96 * total.std() / len(total) ** 0.5)
     return low > TELLS * entropy(case)
