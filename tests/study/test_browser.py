@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -12,37 +11,37 @@ from pathlib import Path
 import pytest
 
 import unmask
-from browser import CHROMIUM, OPTIONS, needed
+from browser import Browser, needed
 from study import samples
-
-AND_LEAVE = ["--enable-logging=stderr", "--v=0", "--virtual-time-budget=3000", "--dump-dom"]
 
 pytestmark = [pytest.mark.slow, needed]
 
 # A visitor: types a name, then does what `does` says; the file it would download is left in the page.
 VISITOR = """
-<pre id="file"></pre><pre id="called"></pre>
-<script>
-const press = key => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-const click = id => document.querySelector(id).click();
-const put = (id, text) => { document.getElementById(id).textContent = text; };
-URL.createObjectURL = blob => { blob.text().then(text => put("file", text)); return "#"; };
-HTMLAnchorElement.prototype.click = function () { put("called", this.download); };
-document.getElementById("name").value = "Zoë O'Neil";
-document.getElementById("start").requestSubmit();
-DOES
-</script>
+(async () => {
+  const reading = [];
+  const press = key => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  const click = id => document.querySelector(id).click();
+  const put = (id, text) => {
+    document.body.append(Object.assign(document.createElement("pre"), { id, textContent: text }));
+  };
+  URL.createObjectURL = blob => { reading.push(blob.text().then(text => put("file", text))); return "#"; };
+  HTMLAnchorElement.prototype.click = function () { put("called", this.download); };
+  document.getElementById("name").value = "Zoë O'Neil";
+  document.getElementById("start").requestSubmit();
+  DOES
+  await Promise.all(reading);
+  return document.documentElement.outerHTML;
+})()
 """
 
 
-def visited(place: Path, does: str = "") -> tuple[str, str]:
-    """What the page has become after the visit, and the errors it met."""
-    page = (place / "index.html").read_text("utf-8")
-    copy = place.parent / "visit.html"
-    copy.write_text(page.replace("</body>", VISITOR.replace("DOES", does) + "</body>"), encoding="utf-8")
-    command = [str(CHROMIUM), *OPTIONS, *AND_LEAVE, f"--user-data-dir={place.parent / 'profile'}", copy.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    return done.stdout, "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
+def visited(place: Path, does: str = "") -> tuple[str, list[str]]:
+    """What the page has become after the visit, once nothing is under way any more, and what it complained of."""
+    with Browser(place.parent) as browser:
+        browser.open(place / "index.html")
+        dom: str = browser.run(VISITOR.replace("DOES", does))
+        return dom, browser.complaints()
 
 
 def inside(dom: str, name: str) -> str:
@@ -65,7 +64,7 @@ def test_answers_by_key_and_button_come_back_as_a_score(place: Path) -> None:
       press("x"); click("#answers button"); click("#end .download");
     """
     dom, errors = visited(place, does)
-    assert errors == ""
+    assert errors == []
     assert "The end, but 1 of 4 items have no answer" in dom
     assert inside(dom, "called") == "answers-Zoë-O-Neil.csv"
     (place / "answers-zoe.csv").write_text(inside(dom, "file"), encoding="utf-8")
@@ -91,7 +90,7 @@ def test_answers_are_there_after_coming_back(place: Path) -> None:
 
 def test_one_item_at_a_time_and_markup_stays_text(place: Path) -> None:
     dom, errors = visited(place, 'while (!document.querySelector("#shown p").textContent.includes("<b>")) press("1");')
-    assert errors == ""
+    assert errors == []
     shown = re.search(r'<div id="shown".*?</div>', dom, re.S)
     assert shown is not None
     assert shown.group(0).count("<p>") == 1
@@ -102,14 +101,13 @@ def test_one_item_at_a_time_and_markup_stays_text(place: Path) -> None:
 def test_pictures_and_tables_are_drawn(tmp_path: Path) -> None:
     data = samples.pictures()
     place = unmask.export_study(samples.explained(data, [[0, 3]] * 4, [0, 1, 0, 1]), data, tmp_path / "a" / "study")
-    loaded = 'document.querySelector("#shown img").decode().then(() => { document.title = "decoded"; });'
-    dom, errors = visited(place, loaded)
-    assert errors == ""
+    dom, errors = visited(place, 'await document.querySelector("#shown img").decode(); document.title = "decoded";')
+    assert errors == []
     assert "<title>decoded</title>" in dom
     table = samples.table()
     kept = samples.explained(table, [[0, 1]] * 4, [0, 1, 0, 1])
     dom, errors = visited(unmask.export_study(kept, table, tmp_path / "b" / "study"))
-    assert errors == ""
+    assert errors == []
     assert re.search(r'<th scope="row">town</th><td>(York|Bath)</td>', dom)
 
 
