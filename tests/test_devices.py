@@ -30,3 +30,12 @@ def test_what_must_be_exact_is_not_rounded_inside() -> None:
         assert (torch.ones(2, 3) @ torch.ones(3, 2)).dtype == torch.bfloat16
     with devices.exact():
         assert (torch.ones(2, 3) @ torch.ones(3, 2)).dtype == torch.float32
+
+
+@pytest.mark.parametrize("kind", ["cpu", "mps"])  # torch lets nobody ask for cuda where there is none
+def test_no_kind_of_device_rounds_inside(kind: str) -> None:
+    with torch.autocast("cpu", torch.bfloat16), torch.autocast(kind, torch.bfloat16):
+        assert torch.is_autocast_enabled(kind)
+        with devices.exact():
+            assert not any(torch.is_autocast_enabled(each) for each in devices.KINDS)
+        assert torch.is_autocast_enabled(kind)

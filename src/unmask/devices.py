@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
 import torch
 
 __all__ = ["PRECISIONS", "exact", "mixed", "pick"]
 
 PRECISIONS = ("full", "mixed")
+KINDS = ("cpu", "cuda", "mps")
 
 
 def pick(name: str = "auto") -> torch.device:
@@ -30,5 +32,13 @@ def mixed(device: torch.device, precision: str) -> AbstractContextManager[object
 
 def exact() -> AbstractContextManager[object]:
     """Inside, nothing is rounded, whatever is asked for around it: what is explained answers as it always does."""
-    rounded = next((kind for kind in ("cpu", "cuda") if torch.is_autocast_enabled(kind)), None)
-    return nullcontext() if rounded is None else torch.autocast(rounded, enabled=False)
+    rounded = [kind for kind in KINDS if torch.is_autocast_enabled(kind)]
+    return _without(rounded) if rounded else nullcontext()
+
+
+@contextmanager
+def _without(kinds: Iterable[str]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for kind in kinds:
+            stack.enter_context(torch.autocast(kind, enabled=False))
+        yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from cli.conftest import Run, refused
 from unmask.sweep import example, running
 from unmask.sweep.cell import Cell, Place
+from unmask.sweep.plan import as_plan
 
 PLAN = """
 datasets = [{ data = "rows.csv", label = "label" }]
@@ -52,6 +54,13 @@ def test_the_example_is_printed_as_it_is(run: Run) -> None:
     assert run("sweep", "--example").out == example()
 
 
+def test_the_plan_in_the_help_can_be_run(run: Run) -> None:
+    lines = [line.strip() for line in run("sweep", "--help").out.splitlines()]
+    text = "\n".join(line for line in lines if " = " in line)
+    plan = as_plan(tomllib.loads(text))
+    assert (len(plan.datasets), len(plan.methods), len(plan.seeds), plan.k) == (2, 2, 3, 4)
+
+
 def test_tasks_are_listed(run: Run, plan: Path) -> None:
     listed = json.loads(run("sweep", str(plan), "--list", "--json").out)
     assert [row["state"] for row in listed] == ["to do"] * 4
@@ -65,7 +74,7 @@ def test_what_failed_is_the_error_and_the_rest_is_kept(run: Run, plan: Path) -> 
     assert "2 of 4 tasks are done, 2 were measured now" in ended.out
     assert "written: runs/results.parquet" in ended.out
     said = refused(ended)
-    assert said.startswith("2 tasks failed twice, the others are kept: rows.csv usermodels:ready lime seed=0")
+    assert said.startswith("2 tasks failed, the others are kept: rows.csv usermodels:ready lime seed=0")
     again = run("sweep", str(plan), "--jobs", "1", "--out", "runs", "--json")
     told = json.loads(again.out)
     assert (told["done"], told["measured"], len(told["failed"])) == (2, 0, 2)

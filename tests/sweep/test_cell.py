@@ -14,7 +14,7 @@ from unmask import api
 from unmask.cli.sources import Source
 from unmask.errors import InputError
 from unmask.report.plain import as_json
-from unmask.sweep.cell import Cell, Place, _fitted, cells_of, made, measure
+from unmask.sweep.cell import Cell, Place, _fitted, cells_of, content, made, measure
 from unmask.sweep.plan import as_plan
 from unmask.task import seeded
 
@@ -66,6 +66,41 @@ def test_another_content_of_a_file_is_another_task(tmp_path: Path) -> None:
     assert len(keys) == 2
 
 
+@pytest.mark.parametrize("file", ["mine.py", "mine/deep/net.py", "mine/config.json"])
+def test_another_content_of_a_module_or_a_folder_is_another_task(file: str, tmp_path: Path) -> None:
+    model = "mine" if file.endswith("json") else "mine.deep.net:f" if "/" in file else "mine:f"
+    cell, keys = replace(CELL, source=replace(CELL.source, model=model)), []
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    for text in ("a = 1\n", "a = 2\n"):
+        (tmp_path / file).write_text(text)
+        keys.append(cell.key(tmp_path))
+    compiled = tmp_path / "mine" / "__pycache__" / "net.pyc"
+    compiled.parent.mkdir(parents=True, exist_ok=True)
+    compiled.write_bytes(b"1")
+    keys.append(cell.key(tmp_path))
+    assert len(set(keys)) == 2
+    assert keys[1] == keys[2]
+
+
+def test_an_installed_package_counts_by_what_is_in_it(tmp_path: Path) -> None:
+    own, other = (content(tmp_path, replace(CELL.source, model=name)) for name in ("unmask.api:fit", "textwrap:fill"))
+    assert len(own) > 100
+    assert len(other) == 1
+    assert content(tmp_path, replace(CELL.source, model="nowhere_to_be_found:f")) == ()
+
+
+def test_new_data_in_an_old_file_are_read(tmp_path: Path) -> None:
+    cell = Cell(
+        Source("reference", "rows.csv", label="y"), "occlusion", "occlusion", 1, checks=("fs-m",), verdicts=False
+    )
+    sizes = []
+    for n in (100, 300):
+        lines = [f"{i % 7},{i % 5},{'yes' if i % 7 > 3 else 'no'}" for i in range(n)]
+        (tmp_path / "rows.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
+        sizes.append(measure(cell, Place(tmp_path, tmp_path / "cache"))["rows"][0]["n"])
+    assert sizes[1] == 3 * sizes[0]
+
+
 def test_settings_lie_over_those_of_the_method() -> None:
     explainer = made(
         replace(CELL, settings={"tau": 0.3, "recipe": {"epochs": 2}}, source=Source("reference", "xor", seed=5))
@@ -115,7 +150,7 @@ def test_a_model_that_explains_itself_is_the_model_that_is_audited(tmp_path: Pat
     source = Source("itself", "reviews:n=40,unit=sentences")
     cell = Cell(source, "rnp", "rnp", 1, {"recipe": {"epochs": 1}}, ("fs-m",))
     data = unmask.load(source.data, seed=0)
-    model, explainer = _fitted(cell, data, Place(tmp_path, tmp_path / "cache"))
+    model, explainer = _fitted(cell, data, Place(tmp_path, tmp_path / "cache"), ())
     assert explainer.method == "rnp"
     assert torch.equal(model(data.test.x).argmax(1), explainer.explain(data.test.x).target)
     assert not (tmp_path / "cache").exists()  # no other model is trained

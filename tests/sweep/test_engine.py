@@ -97,3 +97,13 @@ def test_a_worker_knows_where_data_are_and_draws_nothing(monkeypatch: pytest.Mon
     told = Handed(None, (("UNMASK_DATA", "/data"),))
     found = attempt(lambda: [engine.os.environ[name] for name in ("UNMASK_PROGRESS", "UNMASK_DATA")], told)
     assert found == ["0", "/data"]
+
+
+@pytest.mark.parametrize(("said", "threads"), [("4,2", 4), ("3", 3), ("", 1), ("0", 1), ("many", 1)])
+def test_workers_have_the_threads_of_the_environment(said: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", said)
+    assert engine._usual() == threads
+
+
+def test_no_jobs_need_nobody() -> None:
+    assert list(run([], Workers("ray", address="nowhere:1"))) == []

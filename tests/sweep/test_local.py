@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -28,3 +30,39 @@ def test_work_is_done_elsewhere() -> None:
     found = dict(in_processes(2, Handed(1), [Job("a", os.getpid), Job("b", os.getpid)], alone=False))
     assert set(found) == {"a", "b"}
     assert os.getpid() not in found.values()
+
+
+def die_later(seconds: float) -> None:
+    time.sleep(seconds)
+    os._exit(3)
+
+
+def test_a_process_that_dies_while_the_caller_is_busy_takes_nobody_with_it() -> None:
+    good = [Job(str(i), partial(pow, i, 2)) for i in range(4)]
+    outcomes = {}
+    for outcome in run([Job("quick", dict), Job("deadly", partial(die_later, 0.5)), *good], Workers(jobs=2)):
+        outcomes[outcome.key] = outcome
+        if outcome.key == "quick":
+            time.sleep(2)  # as when a result is written to a slow disk
+    assert [outcomes[job.key].result for job in good] == [i * i for i in range(4)]
+    assert "its process died" in outcomes["deadly"].result.why
+
+
+def test_the_only_job_that_is_left_cannot_end_the_caller() -> None:
+    (outcome,) = run([Job("deadly", partial(os._exit, 3))], Workers(jobs=2))
+    assert "its process died" in outcome.result.why
+
+
+def pools() -> list[int]:
+    """Threads of every library of this process that has some, after a look at torch, numpy and scikit-learn."""
+    import sklearn.ensemble  # noqa: F401
+    import torch
+    from threadpoolctl import threadpool_info
+
+    return [torch.get_num_threads(), *(pool["num_threads"] for pool in threadpool_info())]
+
+
+def test_every_library_of_a_worker_has_the_threads_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    found: list[Any] = [o.result for o in run([Job("a", pools), Job("b", pools)], Workers(jobs=2, threads=1))]
+    assert all(set(threads) == {1} and len(threads) > 2 for threads in found)

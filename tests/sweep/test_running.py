@@ -133,6 +133,46 @@ def test_settings_are_searched_first_once_for_all_groups_of_checks(tmp_path: Pat
     assert len(measured) == before
 
 
+def test_trials_that_fail_are_no_failed_tasks(
+    tmp_path: Path, measured: list[Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("optuna", reason="optuna is not installed: pip install unmask[tune]")
+    working = running.measure
+
+    def diverging(cell: Cell, place: Place) -> dict[str, Any]:
+        if cell.split == "validation" and cell.settings["tau"] > 0.6:
+            raise ValueError("diverged")
+        return working(cell, place)
+
+    monkeypatch.setattr(running, "measure", diverging)
+    result = sweep(plan(methods=["l2x"], seeds=1, tune={"trials": 8}), tmp_path, HERE)
+    assert result["failed"] == []
+    assert result["done"] == result["tasks"] == 2
+    passed_over = result["trials passed over"]
+    assert len(passed_over) > 1  # each by its settings
+    assert all("tau=" in found["trial"] and found["why"] == "ValueError: diverged" for found in passed_over)
+
+
+def test_a_search_that_is_cut_short_leaves_the_table_as_it_was(
+    tmp_path: Path, measured: list[Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("optuna", reason="optuna is not installed: pip install unmask[tune]")
+    tune = {"trials": 3}
+    sweep(plan(seeds=1, tune=tune), tmp_path, HERE)
+    before = pd.read_parquet(tmp_path / TABLE)
+    said: list[str] = []
+    sweep(plan(seeds=1, tune=tune), tmp_path, HERE, say=said.append)
+    assert "4 tasks, 4 of them done before" in said
+
+    def stop(cell: Cell, place: Place) -> dict[str, Any]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "measure", stop)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(plan(seeds=2, tune=tune), tmp_path, HERE)
+    assert pd.read_parquet(tmp_path / TABLE).equals(before)
+
+
 def test_a_method_may_keep_its_settings(tmp_path: Path, measured: list[Cell]) -> None:
     pytest.importorskip("optuna", reason="optuna is not installed: pip install unmask[tune]")
     sweep(plan(methods=[{"method": "l2x", "tune": False}], tune={"trials": 2}), tmp_path, HERE)

@@ -42,7 +42,7 @@ def sweep_step(path: Path, out: Path, workers: Workers, as_json: bool) -> None:
         _show(result, out)
     if result["failed"]:
         told = "; ".join(f"{failure['task']}: {failure['why']}" for failure in result["failed"])
-        raise UnmaskError(f"{len(result['failed'])} tasks failed twice, the others are kept: {told}")
+        raise UnmaskError(f"{len(result['failed'])} tasks failed, the others are kept: {told}")
 
 
 def _show(result: Mapping[str, Any], out: Path) -> None:

@@ -158,6 +158,8 @@ def _measured(trials: Sequence[Trial], request: Request) -> Iterator[tuple[Trial
             reference(trial.table, trial.seed, trial.scale, cache)  # once, before two ask for it
     by_key = {trial.key: trial for trial in sorted(trials, key=lambda t: t.turn)}
     jobs = [Job(key, partial(_measure(trial), trial, cache)) for key, trial in by_key.items()]
+    if len(jobs) == 1 and workers.backend != "ray":  # measured here, where its progress is seen
+        workers = replace(workers, jobs=1)
     for outcome in engine.run(jobs, workers):
         yield by_key[outcome.key], outcome.result
 

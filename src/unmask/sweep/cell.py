@@ -9,14 +9,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, nullcontext
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from unmask import api
 from unmask.audit import chosen, lighter
+from unmask.audit.memo import code
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
 from unmask.auto import SET_AUTO
@@ -30,7 +32,7 @@ from unmask.sweep.plan import Plan
 from unmask.task import seeded
 from unmask.types import Dataset
 
-__all__ = ["Cell", "Place", "cells_of", "made", "measure"]
+__all__ = ["Cell", "Place", "cells_of", "content", "made", "measure"]
 
 ITSELF = "itself"  # the model of a method that is a model
 
@@ -59,7 +61,7 @@ class Cell:
 
     def key(self, home: Path) -> str:
         """Its configuration as a hash; files count by what is in them."""
-        return _hashed([asdict(self), version("unmask"), _content(home, self.source)])
+        return _hashed([asdict(self), code(), content(home, self.source)])
 
     def fitting(self) -> dict[str, Any]:
         """What its explainer depends on."""
@@ -84,7 +86,7 @@ def cells_of(plan: Plan, home: Path) -> list[Cell]:
             check_source(source)
     for cell in cells:
         made(cell)
-    seen, turns = Counter[Source](), []
+    seen, turns = Counter[Source](), list[tuple[int, Cell]]()
     for cell in cells:
         turns.append((seen[cell.source], cell))
         seen[cell.source] += 1
@@ -122,8 +124,9 @@ def measure(cell: Cell, place: Place) -> dict[str, Any]:
     """The rows of the audit of this one method, its verdict, and how long it took."""
     started = time.perf_counter()
     with chdir(place.home) if place.home.is_dir() else nullcontext():
-        data = _data(cell.source, place.home)
-        model, explainer = _fitted(cell, data, place)
+        files = content(Path(), cell.source)
+        data = _data(cell.source, place.home, files)
+        model, explainer = _fitted(cell, data, place, files)
         rows = cell.rows if cell.split != "validation" else min(cell.rows, max(2, len(data.validation) // 2))
         names = chosen(cell.checks, deciding=cell.verdicts)
         settings = Settings(cell.k, cell.split, rows, cell.removal, cell.source.seed, names, light=lighter(cell.checks))
@@ -141,34 +144,37 @@ def measure(cell: Cell, place: Place) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _data(source: Source, home: Path) -> Dataset:
-    """The data set; the next task of this process often asks for the same."""
+def _data(source: Source, home: Path, files: tuple[str, ...]) -> Dataset:
+    """The data set; the next task of this process often asks for the same, with the same in its files."""
     return data_of(source)
 
 
 @lru_cache(maxsize=1)
-def _model(source: Source, place: Place) -> Wrapped:
+def _model(source: Source, place: Place, files: tuple[str, ...]) -> Wrapped:
     """What is explained; a reference model is trained once and kept."""
-    data = _data(source, place.home)
+    data = _data(source, place.home, files)
     if source.model != "reference":
         return task_of(source, data).model
-    mark = _hashed([asdict(source), version("unmask"), _content(Path(), source)])
+    mark = _hashed([asdict(source), code(), files])
     with _alone(place.cache / f"{mark}.lock"):
         return api.train_model(data, seed=source.seed, weights=place.cache / f"{mark}.safetensors")
 
 
-def _fitted(cell: Cell, data: Dataset, place: Place) -> tuple[Wrapped, Any]:
-    """The model and its explainer; one that learns is fitted once for all groups of checks."""
+def _fitted(cell: Cell, data: Dataset, place: Place, files: tuple[str, ...]) -> tuple[Wrapped, Any]:
+    """The model and its explainer; one that learns is fitted once for all groups of checks.
+
+    A method that is a model is trained by each task: the audit needs both, and only explainers are kept.
+    """
     explainer = made(cell)
     if cell.method in MODELS:
         explainer.fit(data)
         return explainer.model(), explainer
-    model = _model(cell.source, place)
+    model = _model(cell.source, place, files)
     if explainer is None:
         return model, api.fit(model, data, cell.k, removal=cell.removal, seed=cell.source.seed)
     if not hasattr(explainer, "recipe"):
         return model, explainer.fit(model, data)
-    folder = place.cache / _hashed([cell.fitting(), version("unmask"), _content(Path(), cell.source)])
+    folder = place.cache / _hashed([cell.fitting(), code(), files])
     with _alone(folder.with_suffix(".lock")):
         if folder.exists():
             return model, load_explainer(folder, model=model, data=data)
@@ -189,13 +195,36 @@ def _hashed(parts: Any) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def _content(home: Path, source: Source) -> list[str]:
-    """What is in the files that a task reads."""
-    paths = [(home / name).absolute() for name in (source.data, source.model)]
-    return [_digest(path, path.stat().st_mtime_ns) for path in paths if path.is_file()]
+def content(home: Path, source: Source) -> tuple[str, ...]:
+    """What is in the files that a task reads: its data, its model, or the package that makes its model.
+
+    What that package reads in turn, such as weights beside it, is not known here.
+    """
+    paths = [home / source.data]
+    if source.model not in (ITSELF, "reference"):
+        given = home / source.model
+        paths.append(given if given.exists() else _package(home, source.model.partition(":")[0].partition(".")[0]))
+    files = [file.absolute() for path in paths for file in _files(path)]
+    return tuple(_digest(file, file.stat().st_mtime_ns) for file in files)
 
 
-@lru_cache(maxsize=64)
+def _package(home: Path, name: str) -> Path:
+    """The file or the folder of a package, below `home` or installed."""
+    near = next((path for path in (home / f"{name}.py", home / name) if path.exists()), None)
+    spec = find_spec(name) if near is None else None
+    if spec is None or spec.origin is None:
+        return near or home / name
+    return Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or every file of a folder but what Python compiled."""
+    if not path.is_dir():
+        return [path] if path.is_file() else []
+    return sorted(file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+
+
+@cache
 def _digest(path: Path, changed: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "blake2b").hexdigest()[:16]

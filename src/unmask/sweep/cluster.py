@@ -23,9 +23,10 @@ def on_cluster(
     """Each job tried once; where a worker or its machine dies, what it was doing failed, and nothing else."""
     remote = ray.remote(num_cpus=1, num_gpus=workers.gpus, max_retries=0)(attempt)
     queue, running = deque(jobs), dict[Any, Job]()
+    most = 1 if alone else workers.jobs or WINDOW
     try:
         while queue or running:
-            while queue and len(running) < (workers.jobs or WINDOW):
+            while queue and len(running) < most:
                 job = queue.popleft()
                 running[remote.remote(job.work, handed)] = job
             for done in ray.wait(list(running))[0]:
@@ -51,6 +52,7 @@ def connected(workers: Workers) -> Iterator[Any]:
     except ImportError as error:
         raise InputError('the backend ray needs the package ray; run pip install "unmask[ray]"') from error
     if ray.is_initialized():
+        _check_gpus(ray, workers.gpus)
         yield ray
         return
     _check_answers(workers.address)
@@ -58,7 +60,9 @@ def connected(workers: Workers) -> Iterator[Any]:
     try:
         ray.init(address=workers.address or "local", log_to_driver=False, logging_level=logging.ERROR, **cores)
     except (ConnectionError, RuntimeError, ValueError) as error:
-        said = str(error).strip().splitlines()[0]
+        said = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if workers.address is None:
+            raise InputError(f"Ray could not be started on this machine: {said}; try --backend joblib") from error
         raise InputError(f"no Ray cluster answers at {workers.address}: {said}; see ray status") from error
     try:
         _check_gpus(ray, workers.gpus)

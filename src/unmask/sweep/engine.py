@@ -7,7 +7,6 @@ give the same results wherever they run.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ BACKENDS = ("joblib", "ray")
 TRIES = 2
 Tried = Callable[[Sequence["Job"], bool], Iterator[tuple[str, Any]]]
 """Tries each of some jobs once: at the same time, or (True) each alone."""
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 HANDED = ("UNMASK_DATA",)  # what workers are told of the caller's environment
 
 
@@ -54,8 +54,9 @@ class Outcome:
 class Workers:
     """Who does the work: `jobs` at a time (None: as many as there are cores), each with `threads` threads.
 
-    One job at a time is done in this process. On Ray every job takes a core and `gpus` of a GPU, and without `address`
-    a cluster is started on this machine. `threads` None: one in other processes, in this one as many as there are.
+    With `jobs` 1 all is done in this process, else nothing: whatever ends a worker leaves this one alive. On Ray every
+    job takes a core and `gpus` of a GPU, and without `address` a cluster is started on this machine. `threads` None:
+    one in other processes, in this one as many as there are.
     """
 
     backend: Literal["joblib", "ray"] | str = "joblib"
@@ -94,8 +95,9 @@ def run(jobs: Sequence[Job], workers: Workers) -> Iterator[Outcome]:
     """The outcome of each job, once each, in the order in which they are ready."""
     if len({job.key for job in jobs}) < len(jobs):
         raise InputError("two jobs have the same key; every job needs one of its own")
-    with _hired(workers, len(jobs)) as tried:
-        yield from _outcomes(jobs, tried)
+    if jobs:
+        with _hired(workers, len(jobs)) as tried:
+            yield from _outcomes(jobs, tried)
 
 
 def _outcomes(jobs: Sequence[Job], tried: Tried) -> Iterator[Outcome]:
@@ -113,20 +115,26 @@ def _outcomes(jobs: Sequence[Job], tried: Tried) -> Iterator[Outcome]:
 
 @contextmanager
 def _hired(workers: Workers, jobs: int) -> Iterator[Tried]:
-    """Who tries jobs once; in this process where that is asked for or there is nothing to share."""
+    """Who tries jobs once."""
     known = tuple((name, os.environ[name]) for name in HANDED if name in os.environ)
-    threads = workers.threads or int(os.environ.get("OMP_NUM_THREADS", "1"))
-    if jobs and workers.backend == "ray":
+    threads = workers.threads or _usual()
+    if workers.backend == "ray":
         from unmask.sweep.cluster import connected, on_cluster
 
         with connected(workers) as ray:
             yield partial(on_cluster, ray, workers, Handed(threads, known))
-    elif workers.at_once == 1 or jobs < 2:
+    elif workers.at_once == 1:
         yield partial(_here, Handed(workers.threads, apart=False))
     else:
         from unmask.sweep.local import in_processes
 
         yield partial(in_processes, min(workers.at_once, jobs), Handed(threads, known))
+
+
+def _usual() -> int:
+    """Threads of a worker where nobody says: as the environment has it (of "4,2" the first number), else one."""
+    first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return max(1, int(first)) if first.isdigit() else 1
 
 
 def _here(handed: Handed, jobs: Sequence[Job], alone: bool) -> Iterator[tuple[str, Any]]:
@@ -148,20 +156,26 @@ def attempt(work: Callable[[], Any], handed: Handed) -> Any:
 def _settle(handed: Handed) -> None:
     """A worker draws no progress, and knows what the caller's environment says."""
     os.environ.update({"UNMASK_PROGRESS": "0", **dict(handed.environment)})
-    if "torch" not in sys.modules:  # which reads it when it is loaded
-        os.environ["OMP_NUM_THREADS"] = str(handed.threads)
+    if handed.threads is not None:  # for libraries that are yet to be loaded
+        os.environ.update(dict.fromkeys(THREADS, str(handed.threads)))
 
 
 @contextmanager
 def _threads(count: int | None) -> Iterator[None]:
-    """Inside, torch has so many threads: sums are made in the same order everywhere."""
-    torch = sys.modules.get("torch")
-    if count is None or torch is None:
+    """Inside, torch and the libraries below numpy and scikit-learn have so many threads.
+
+    Sums are made in the same order everywhere, and a machine full of workers is not asked for more than it has.
+    """
+    if count is None:
         yield
         return
+    import torch
+    from threadpoolctl import threadpool_limits
+
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
-        yield
+        with threadpool_limits(count):
+            yield
     finally:
         torch.set_num_threads(before)

@@ -36,8 +36,12 @@ def _while_whole(pool: Any, queue: deque[Job], at_once: int, handed: Handed) -> 
     whole = True
     while running or (queue and whole):
         while queue and whole and len(running) < at_once:
-            job = queue.popleft()
-            running[pool.submit(attempt, job.work, handed)] = job
+            try:
+                running[pool.submit(attempt, queue[0].work, handed)] = queue[0]
+            except BrokenProcessPool:  # a process died while nobody looked; those under way tell of it
+                whole = False
+            else:
+                queue.popleft()
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             error = future.exception()
             whole = whole and not isinstance(error, BrokenProcessPool)

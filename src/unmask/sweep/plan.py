@@ -183,6 +183,7 @@ def _check(plan: Plan, home: Path) -> None:
         raise InputError(f"rows, drawn for each audit, must be at least 2, got {plan.rows}")
     _check_counts(plan)
     _check_names(plan)
+    _check_models(plan)
 
 
 def _check_data(part: DataPart, plan: Plan, home: Path) -> None:
@@ -205,11 +206,18 @@ def _check_counts(plan: Plan) -> None:
         "datasets": [part.data for part in plan.datasets],
         "methods": [part.name or part.method for part in plan.methods],
         "seeds": plan.seeds,
-        "checks": plan.checks,
+        "checks": [",".join(group) for group in plan.groups()],
     }
     for what, names in once.items():
         if twice := _twice(names):
             raise InputError(f"{what} has {twice!r} twice; leave one out" + ", or give it a name" * (what == "methods"))
+
+
+def _check_models(plan: Plan) -> None:
+    """A model stands once for each data set: its name is all that tells its results from others."""
+    for data in plan.datasets:
+        if twice := _twice(model.model for model in plan.models if not model.on or data.data in model.on):
+            raise InputError(f"models has {twice!r} twice for {data.data}; leave one out, or say `on` which data it is")
 
 
 def _check_names(plan: Plan) -> None:

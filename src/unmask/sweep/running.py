@@ -35,6 +35,7 @@ class Run:
     workers: Workers
     say: Callable[[str], None]
     failed: dict[str, str] = field(default_factory=dict)  # task -> why
+    passed_over: dict[str, str] = field(default_factory=dict)  # trial of a search -> why it failed
     fresh: list[str] = field(default_factory=list)  # keys of what was measured now
 
     def path(self, cell: Cell) -> Path:
@@ -61,12 +62,12 @@ def sweep(
     started = time.perf_counter()
     cells = cells_of(plan, home.absolute())
     going = Run(out.absolute(), home.absolute(), workers, say)
-    before = sum(going.result(cell) is not None for cell in cells) if plan.tune is None else 0
-    say(f"{len(cells)} tasks, {before} of them done before")
     tuned: list[dict[str, Any]] = []
+    cells = _tuned(going, plan, cells, tuned)  # before the table is touched: with which settings is known only now
+    before = sum(going.result(cell) is not None for cell in cells)
+    say(f"{len(cells)} tasks, {before} of them done before")
     try:
-        cells = _tuned(going, plan, cells, tuned)
-        _measure(going, cells, "sweeping")
+        _measure(going, cells, "sweeping", going.failed)
     finally:  # after Ctrl-C, too: the table of what there is
         found = [(cell, result) for cell in cells if (result := going.result(cell)) is not None]
         rows = [row for cell, result in found for row in rows_of(cell, going.path(cell).stem, result)]
@@ -76,6 +77,7 @@ def sweep(
         "done": len(found),
         "measured": len(going.fresh),
         "failed": [{"task": task, "why": why} for task, why in going.failed.items()],
+        "trials passed over": [{"trial": trial, "why": why} for trial, why in going.passed_over.items()],
         "tuned": tuned,
         "results": str(out / TABLE),
         "seconds": round(time.perf_counter() - started, 1),
@@ -95,8 +97,8 @@ def listed(plan: Plan, out: Path, home: Path = Path()) -> list[dict[str, Any]]:
     return rows
 
 
-def _measure(going: Run, cells: Sequence[Cell], title: str) -> None:
-    """All that is missing of these, each written down when it is ready."""
+def _measure(going: Run, cells: Sequence[Cell], title: str, failed: dict[str, str]) -> None:
+    """All that is missing of these, each written down when it is ready; what fails goes to `failed`."""
     missing = {cell.key(going.home): cell for cell in cells if going.result(cell) is None}
     place = Place(going.home, going.out / "cache")
     jobs = [Job(key, partial(measure, cell, place)) for key, cell in missing.items()]
@@ -104,12 +106,18 @@ def _measure(going: Run, cells: Sequence[Cell], title: str) -> None:
         for outcome in run(jobs, going.workers):
             cell = missing[outcome.key]
             if isinstance(outcome.result, Failure):
-                going.failed[cell.label] = outcome.result.why
-                going.say(f"failed: {cell.label}: {outcome.result.why}")
+                failed[_named(cell)] = outcome.result.why
+                going.say(f"failed: {_named(cell)}: {outcome.result.why}")
             else:
                 going.fresh.append(outcome.key)
                 write_text(going.path(cell), json.dumps({"key": outcome.key, "tries": outcome.tries, **outcome.result}))
             step(cell.label)
+
+
+def _named(cell: Cell) -> str:
+    """The task for people; of a trial what is tried."""
+    settings = ", ".join(f"{name}={value}" for name, value in cell.settings.items())
+    return f"{cell.label}, {settings}" if cell.split == "validation" and settings else cell.label
 
 
 def _space(plan: Plan, cell: Cell) -> Mapping[str, Any]:
@@ -125,7 +133,8 @@ def _tuned(going: Run, plan: Plan, cells: Sequence[Cell], told: list[dict[str, A
         if plan.tune and _space(plan, cell):
             searches.setdefault(_bare(cell).key(going.home), Search(_bare(cell), plan.tune))
     while waves := {key: wave for key, search in searches.items() if (wave := search.ask())}:
-        _measure(going, [cell for wave in waves.values() for cell in wave], "searching settings")
+        trials = [cell for wave in waves.values() for cell in wave]
+        _measure(going, trials, "searching settings", going.passed_over)
         for key, wave in waves.items():
             searches[key].tell([going.result(cell) for cell in wave])
     found = {key: search.best() for key, search in searches.items()}
