@@ -147,3 +147,57 @@ def test_arrays_that_do_not_fit_together(tmp_path: Path) -> None:
     np.savez(tmp_path / "b.npz", **{**parts, "y_test": 1.0})
     with pytest.raises(InputError, match=r"y_test of b\.npz must hold rows, got a single value"):
         read(tmp_path / "b.npz")
+
+
+def test_validation_rows_that_are_lacking_are_drawn_alike_for_tables_and_arrays(tmp_path: Path) -> None:
+    x, y = np.arange(24.0)[:, None], np.array(["b", "a", "a"] * 8)
+    frame = pd.DataFrame({"a": x[:, 0], "y": y, "part": ["train"] * 20 + ["test"] * 4})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    np.savez(tmp_path / "t.npz", x_train=x[:20], y_train=y[:20], x_test=x[20:], y_test=y[20:])
+    table, arrays = read(tmp_path / "t.csv", label="y", parts="part", seed=3), read(tmp_path / "t.npz", seed=3)
+    assert [len(table[part]) for part in ("train", "validation", "test")] == [16, 4, 4]
+    for part in ("train", "validation", "test"):
+        assert table[part].x.tolist() == arrays[part].x.tolist()
+    turned = frame.iloc[::-1]  # training rows come last
+    turned.to_csv(tmp_path / "u.csv", index=False)
+    made = read(tmp_path / "u.csv", label="y", parts="part")
+    assert made.test.x[:, 0].tolist() == [23.0, 22.0, 21.0, 20.0]
+    assert sorted([*made.train.x[:, 0].tolist(), *made.validation.x[:, 0].tolist()]) == list(map(float, range(20)))
+    frame.assign(part=["train"] * 20 + ["dev"] * 4).to_csv(tmp_path / "v.csv", index=False)
+    with pytest.raises(InputError, match="each of train, validation and test needs at least one row"):
+        read(tmp_path / "v.csv", label="y", parts="part")
+
+
+def test_words_that_look_like_missing_values_are_words(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("note,n,y\n" + "null,NA,None\nn/a,1,NA\nfine,2,null\n" * 4)
+    made = read(tmp_path / "t.csv", label="y", text="note")
+    assert made.classes == ("NA", "None", "null")
+    assert ["null"] in made.train.x
+    table = read(tmp_path / "t.csv", label="y", drop=["note"])
+    assert table.units == ("n",)
+    assert table.train.x.isnan().any()  # elsewhere NA is a missing value
+
+
+def test_empty_cells_and_gaps_among_numbers_are_missing_labels(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("n,y\n" + "1,NA\n2,None\n3,\n" * 4)
+    with pytest.raises(InputError, match=r"y is missing \(NaN\) in row 2"):
+        read(tmp_path / "t.csv", label="y")
+    (tmp_path / "u.csv").write_text("n,y\n" + "1,0\n2,1\n3,NA\n" * 4)
+    with pytest.raises(InputError, match=r"y is missing \(NaN\) in row 2"):
+        read(tmp_path / "u.csv", label="y")
+
+
+def test_columns_of_lists_are_refused(tmp_path: Path) -> None:
+    rows = [{"a": [1, 2], "b": i, "y": i % 2} for i in range(12)]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(InputError, match=r"column 'a' must hold .* got list; make columns of it or drop it"):
+        read(tmp_path / "t.jsonl", label="y")
+    assert read(tmp_path / "t.jsonl", label="y", drop=["a"]).units == ("b",)
+
+
+def test_parquet_with_names_of_several_levels(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow, of the extra parquet, is not installed")
+    levels = pd.MultiIndex.from_tuples([("y", "a"), ("y", "b")])
+    pd.DataFrame(np.zeros((6, 2)), columns=levels).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"one name, got the levels \('y', 'a'\)"):
+        read(tmp_path / "t.parquet", label="y")

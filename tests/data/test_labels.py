@@ -44,6 +44,8 @@ def test_given_classes_keep_their_order() -> None:
         ([1, 1], None, "at least two classes, got only 1"),
         ([1.0, float("nan")], None, r"y is missing \(NaN\) in row 1"),
         (["a", None], None, "missing"),
+        (pd.Series(["a", pd.NA], dtype="string"), None, r"y is missing \(NaN\) in row 1"),
+        (pd.Series([True, pd.NA], dtype="boolean"), None, r"y is missing \(NaN\) in row 1"),
         ([[1], [0]], None, r"one label for each row, \(n,\), got shape \(2, 1\)"),
         ([0, 5], ["a", "b"], "labels must be 0..1"),
         (["a", "c"], ["a", "b"], "unknown class 'c'"),

@@ -60,6 +60,22 @@ def test_frame_with_categories() -> None:
     assert grouped.groups == ((0, 3, 4), (1, 2))
 
 
+def test_frame_of_an_array() -> None:
+    made = dataset(pd.DataFrame(TABLE), Y)
+    assert made.units == ("0", "1", "2")
+    assert made.frames is not None
+    assert made.frames.decode(made.train.x)[2].tolist() == made.train.x[:, 2].tolist()
+
+
+def test_split_by_masks_of_the_rows() -> None:
+    place = np.arange(20)
+    masks = {"train": place < 12, "validation": (place >= 12) & (place < 15), "test": (place >= 15).tolist()}
+    made = dataset(TABLE, Y, split=masks)
+    assert made.train.x.tolist() == TABLE[:12].tolist()
+    assert made.validation.x.tolist() == TABLE[12:15].tolist()
+    assert made.test.x.tolist() == TABLE[15:].tolist()
+
+
 def test_array_with_groups_and_names() -> None:
     made = dataset(TABLE, Y, groups={"pair": [0, 2], "single": [1]})
     assert made.units == ("pair", "single")
@@ -143,6 +159,13 @@ def test_same_seed_same_split() -> None:
         (TABLE, Y, {"relevant": np.ones((20, 2))}, r"relevant must be \(20, 3\).*got \(20, 2\)"),
         (TABLE, Y, {"split": {"train": [0], "test": [1]}}, "split must map train, validation and test"),
         (TABLE, Y, {"split": {"train": [0], "validation": [0], "test": [1]}}, "one split only"),
+        (
+            TABLE,
+            Y,
+            {"split": {"train": [True], "validation": [0], "test": [1]}},
+            "map train to row numbers, or to one b",
+        ),
+        (TABLE, Y, {"split": {"train": ["a"], "validation": [0], "test": [1]}}, "map train to row numbers, got <U1"),
         (TABLE, Y, {"split": {"train": [0], "validation": [20], "test": [1]}}, r"must be 0..19, got 0..20"),
         (TABLE, Y, {"split": {"train": [0], "validation": [], "test": [1]}}, "at least one row number"),
         (3, Y, {}, "rows and their labels, got int and list"),

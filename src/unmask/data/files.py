@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unmask.data import folder
+from unmask.data import folder, frames
 from unmask.data.labels import labels
 from unmask.data.own import dataset
 from unmask.data.splits import shares
@@ -37,6 +37,7 @@ def read(
 
     `label` names the column of the classes and `text` that of the texts; without `text` all other columns are a table,
     but those in `drop`. `parts` names the column that says train, validation or test; without it rows are divided.
+    Validation rows are drawn from the training rows where only they are lacking.
     An npz holds the arrays x and y, or x_train, y_train, x_test, y_test and perhaps x_validation, y_validation.
     """
     path = Path(path)
@@ -50,14 +51,15 @@ def read(
         if drop or any(column is not None for column in (label, text, parts)):
             raise InputError(f"{path.name} holds arrays, not columns: leave label, text, drop and parts out")
         return _arrays(arrays, path.name, kind, seed)
-    frame = _frame(path, ending)
+    frame = _frame(path, ending, (label, text))
+    frames.check_names(frame)
     if label is None:
         raise InputError(f"say which column of {path.name} is the label; it has: {', '.join(map(str, frame.columns))}")
     named = [column for column in (label, text, *drop, parts) if column is not None]
     for column in named:
         if column not in frame.columns:
             raise unknown("column", column, map(str, frame.columns))
-    split = None if parts is None else _named_parts(frame[parts], path.name)
+    split = None if parts is None else _completed(_named_parts(frame[parts], path.name), frame[label], seed)
     x = frame.drop(columns=named) if text is None else _texts(frame[text])
     return dataset(x, frame[label], kind or (None if text is None else "words"), split=split, seed=seed, name=path.name)
 
@@ -75,22 +77,51 @@ def _named_parts(column: pd.Series, name: str) -> dict[str, Any]:
     return {part: np.flatnonzero(told.isin(several).to_numpy()) for part, several in words.items()}
 
 
+def _completed(split: dict[str, Any], y: Any, seed: int) -> dict[str, Any]:
+    """The split, its validation rows drawn from the training rows where it has none."""
+    train = split["train"]
+    if len(split["validation"]) or not len(train):
+        return split
+    codes, _ = labels(y)
+    rest, drawn = (train[piece.numpy()] for piece in shares(codes[train], seed, (0.8, 0.2)))
+    return {**split, "train": rest, "validation": drawn}
+
+
 def _texts(column: pd.Series) -> list[Any]:
     return ["" if isinstance(value, float) and value != value else value for value in column]
 
 
-def _frame(path: Path, ending: str) -> pd.DataFrame:
+def _frame(path: Path, ending: str, spelled: Sequence[str | None]) -> pd.DataFrame:
+    """The table of a file; `spelled` are columns in whose words a csv file means no missing value by NA."""
     if ending.startswith(".jsonl"):
         rows = folder.read_jsonl(path)
         if not all(isinstance(row, dict) for row in rows):
             raise InputError(f'{path}: every line must be an object such as {{"text": "...", "label": "..."}}')
         return pd.DataFrame(rows)
     try:
-        return pd.read_parquet(path) if ending == ".parquet" else pd.read_csv(path)
+        return pd.read_parquet(path) if ending == ".parquet" else _csv(path, spelled)
     except ImportError as fault:
         raise InputError(f'{path.name} needs the package pyarrow; run pip install "unmask[parquet]"') from fault
     except (OSError, EOFError, ValueError) as fault:  # the errors of the parsers are ValueErrors
         raise InputError(f"{path} cannot be read as {ending} ({fault}); check the file") from fault
+
+
+def _csv(path: Path, spelled: Sequence[str | None]) -> pd.DataFrame:
+    """A csv file; of words in `spelled` columns only an empty cell is missing, while NA, None or null are words.
+
+    Among numbers they still say that one is missing.
+    """
+    frame = pd.read_csv(path)
+    wordy = [column for column in spelled if column in frame.columns and _has_gaps_in_words(frame[column])]
+    if wordy:
+        written = pd.read_csv(path, keep_default_na=False, na_values=[""])
+        for column in wordy:
+            frame[column] = written[column].array
+    return frame
+
+
+def _has_gaps_in_words(column: pd.Series) -> bool:
+    return bool(column.isna().any()) and all(isinstance(value, str) for value in column.dropna())
 
 
 def _stored(path: Path) -> dict[str, Any]:
@@ -127,12 +158,10 @@ def _given_parts(arrays: dict[str, Any], kind: Kind | None, seed: int, name: str
     sizes = np.cumsum([0, *(len(arrays[f"y_{part}"]) for part in held)])
     spans = [np.arange(start, end) for start, end in itertools.pairwise(sizes)]
     if middle is None:
-        codes, _ = labels(arrays["y_train"])
-        train, validation = shares(codes, seed, (0.8, 0.2))
-        spans = [train.numpy(), validation.numpy(), spans[1]]
+        spans.insert(1, np.arange(0))
     try:
         x, y = (np.concatenate([arrays[f"{xy}_{part}"] for part in held]) for xy in "xy")
     except (TypeError, ValueError) as fault:
         raise InputError(f"the parts of {name} do not fit together ({fault}); give them rows of one shape") from fault
     split = dict(zip(("train", "validation", "test"), spans, strict=True))
-    return dataset(x, y, kind, split=split, seed=seed, name=name)
+    return dataset(x, y, kind, split=_completed(split, y, seed), seed=seed, name=name)

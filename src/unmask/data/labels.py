@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -43,7 +44,7 @@ def _refuse_missing(values: list[Any]) -> None:
     for row, value in enumerate(values):
         if not isinstance(value, Hashable):
             raise InputError(f"a label must be a name or a number, but row {row} of y holds a {type(value).__name__}")
-        if value is None or value != value:
+        if value is None or value is pd.NA or value != value:
             raise InputError(
                 f"every row needs a label, but y is missing (NaN) in row {row}; fill it in or drop the row"
             )

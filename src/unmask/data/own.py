@@ -41,8 +41,9 @@ def dataset(
 
     Values are kept as given, never scaled. `classes` names the classes in order (whole-numbered labels are then
     positions in it); otherwise they are the sorted values of `y`. `split` maps train, validation and test to row
-    numbers; without it each class is divided 60/20/20. `groups` maps units of a table to their columns; the one-hot
-    columns of a data frame's category are one unit by themselves. `patch` makes squares of pixels the units.
+    numbers, or to masks of the rows; without it each class is divided 60/20/20. `groups` maps units of a table to their
+    columns; the one-hot columns of a data frame's category are one unit by themselves. `patch` makes squares of pixels
+    the units.
 
     With kind="table", x of three dimensions is series (n, steps, features): a unit is a feature over all steps, or a
     group of features where `groups` names features. The model gets flat rows, the first step first; a torch module
@@ -138,7 +139,7 @@ def _drawn(codes: Tensor, names: tuple[str, ...], seed: int) -> dict[str, Tensor
 def _given(split: Mapping[str, Any], n: int) -> dict[str, Tensor]:
     if set(split) != set(PARTS):
         raise InputError(f"split must map train, validation and test to row numbers, got {', '.join(map(str, split))}")
-    chosen = {part: torch.as_tensor(np.asarray(split[part])).long().flatten() for part in PARTS}
+    chosen = {part: _row_numbers(split[part], part, n) for part in PARTS}
     every = torch.cat(list(chosen.values()))
     if any(not len(index) for index in chosen.values()):
         raise InputError("each of train, validation and test needs at least one row number, got an empty one; add rows")
@@ -147,6 +148,20 @@ def _given(split: Mapping[str, Any], n: int) -> dict[str, Tensor]:
     if len(set(every.tolist())) < len(every):
         raise InputError("a row may stand in one split only, but split repeats some; remove the repetitions")
     return chosen
+
+
+def _row_numbers(given: Any, part: str, n: int) -> Tensor:
+    """Row numbers, from these or from a mask of all rows."""
+    values = np.asarray(given)
+    if values.dtype == bool and values.shape != (n,):
+        raise InputError(
+            f"split must map {part} to row numbers, or to one boolean for each of the {n} rows, got booleans of shape "
+            f"{values.shape}; match them up"
+        )
+    if values.dtype.kind not in "biuf":
+        raise InputError(f"split must map {part} to row numbers, got {values.dtype}; count rows from 0")
+    rows = np.flatnonzero(values) if values.dtype == bool else values
+    return torch.as_tensor(rows).long().flatten()
 
 
 def _trimmed(split: Split, layout: Layout) -> Split:
