@@ -180,7 +180,7 @@ def explanation(data: Dataset, **changes: Any) -> Explanation:
 Bad = Callable[[Dataset], dict[str, Any]]
 REFUSED: dict[str, tuple[Bad, dict[str, Any], str]] = {
     "nothing": (lambda data: {}, {}, "nothing to audit: give at least one explanation"),
-    "no mapping": (lambda data: truth(data), {}, "nothing to audit"),  # type: ignore[dict-item,return-value]
+    "no mapping": (lambda data: truth(data), {}, "must be given with their names"),  # type: ignore[dict-item,return-value]
     "method": (lambda data: {"a": "occlusin"}, {}, "unknown method 'occlusin'; did you mean 'occlusion'"),
     "late": (lambda data: {"a": "occlusion", "b": "l3x"}, {}, "unknown method 'l3x'; did you mean 'l2x'"),
     "gradients": (lambda data: {"a": "occlusion", "b": "gradient"}, {}, "gradient needs gradients, but Logistic"),
@@ -189,7 +189,7 @@ REFUSED: dict[str, tuple[Bad, dict[str, Any], str]] = {
     "k of 0": (lambda data: {"a": truth(data)}, {"k": 0}, "k must be a whole number from 1 to 6"),
     "large k": (lambda data: {"a": truth(data)}, {"k": 7}, "k must be a whole number from 1 to 6 .*got 7"),
     "odd k": (lambda data: {"a": truth(data)}, {"k": 2.5}, "k must be a whole number from 1 to 6 .*got 2.5"),
-    "no rows": (lambda data: {"a": truth(data)}, {"n": 1}, "n is the number of rows to audit .*got 1"),
+    "no rows": (lambda data: {"a": truth(data)}, {"n": 1}, "n is the number of rows to audit, .*got 1"),
     "removal": (lambda data: {"a": truth(data)}, {"removal": "meen"}, "unknown removal 'meen'; did you mean 'mean'"),
     "blur": (lambda data: {"a": truth(data)}, {"removal": "blur"}, "removal 'blur' cannot hide units of kind 'table'"),
     "checks": (

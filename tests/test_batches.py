@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from unmask.batches import AT_ONCE, POOL, by_length, shuffled, together, words
+from unmask.batches import AT_ONCE, POOL, by_length, in_turn, out_of_memory, shuffled, together, words
 from unmask.seeds import generator
 from unmask.training import Recipe, evaluate
 
@@ -89,3 +89,64 @@ def test_steady_batches_are_the_same_whatever_stands_in_the_rows() -> None:
 
 def test_words_are_counted_alone_and_in_sentences():
     assert [words(row) for row in ([], ["a", "b"], [["a"], [], ["b", "c"]])] == [0, 2, 3]
+
+
+@pytest.mark.parametrize("n", [1, 5, 16, 23])
+@pytest.mark.parametrize("room", [1, 3, 16])
+def test_what_does_not_fit_is_halved_from_what_was_tried(n: int, room: int) -> None:
+    tried: list[int] = []
+
+    def work(part: slice) -> list[int]:
+        rows = list(range(n))[part]
+        tried.append(len(rows))
+        if len(rows) > room:
+            raise MemoryError
+        return rows
+
+    found, size = in_turn(work, n, 512)
+    assert [row for part in found for row in part] == list(range(n))
+    assert max(map(len, found)) <= room
+    assert size == 512 or size <= room
+    assert tried[0] == n  # never more than there are
+    assert sum(rows > room for rows in tried) <= 5  # each failure halves
+
+
+@pytest.mark.parametrize(
+    ("said", "full"),
+    [
+        ("CUDA out of memory. Tried to allocate 2 GiB", True),
+        ("[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Failed to allocate memory for requested buffer", True),
+        ("std::bad_alloc", True),
+        ("cuDNN error: CUDNN_STATUS_ALLOC_FAILED", True),
+        ("RESOURCE_EXHAUSTED: XLA", True),
+        ("required rank 4 tensor to use channels_last memory format", False),
+        ("an illegal memory access was encountered", False),
+    ],
+)
+def test_only_want_of_room_counts_as_such(said: str, full: bool) -> None:
+    class OtherError(Exception):
+        """Of a library that does not know RuntimeError, as onnxruntime's."""
+
+    assert out_of_memory(OtherError(said)) is full
+    seen: list[int] = []
+
+    def work(part: slice) -> None:
+        seen.append(part.stop - part.start)
+        raise OtherError(said)
+
+    with pytest.raises(OtherError):
+        in_turn(work, 4, 4)
+    assert seen == ([4, 2, 1] if full else [4])
+
+
+def test_networks_read_fewer_rows_where_there_is_no_room() -> None:
+    class Narrow(torch.nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if len(x) > 3:
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return super().forward(x)
+
+    torch.manual_seed(0)
+    net, x = Narrow(4, 2), torch.randn(23, 4, generator=generator(0))
+    torch.testing.assert_close(evaluate(net, x), torch.nn.functional.linear(x, net.weight, net.bias))
+    assert evaluate(net, x[:0]).shape == (0, 2)

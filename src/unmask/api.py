@@ -10,14 +10,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
 from safetensors.torch import load_file, save
 from torch import nn
 
 from unmask import nets, progress, seeds
 from unmask.audit import chosen, lighter
 from unmask.audit.case import digest
-from unmask.audit.memo import Memo, code
+from unmask.audit.memo import Memo, code, marks
 from unmask.audit.price import cost
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
@@ -26,23 +25,22 @@ from unmask.data.vectors import glove
 from unmask.errors import InputError, unknown
 from unmask.foreign import taken
 from unmask.loading import load as load_explainer
-from unmask.masking import check_removal, subsets
+from unmask.masking import check_removal
 from unmask.masking.controls import CONTROLS
 from unmask.methods import METHODS, MODELS, make
-from unmask.models import Wrapped, bind, shown, wrap
+from unmask.models import Wrapped, bind, wrap
 from unmask.nets import Vocabulary
 from unmask.nets.attention import Score, attention_net
 from unmask.nets.pretrained import tuned_layers
 from unmask.report import Report
 from unmask.task import hiding, seeded
 from unmask.training import Recipe, fit_classifier
-from unmask.types import Dataset, Explainer, Explanation, rows_of
+from unmask.types import Dataset, Explainer, Explanation
 from unmask.writing import write_bytes
 
 __all__ = ["audit", "explainer", "fit", "load_explainer", "rationalize", "take", "train_attention", "train_model"]
 
 QUICK = Recipe(epochs=12, batch=32, rate=1e-3, patience=4)  # of attention classifiers
-FEW = 200  # rows by whose answers a model is known again
 SLOW = Recipe(epochs=4, batch=32, rate=1e-4, patience=2)  # of those whose transformer is trained on
 
 
@@ -197,8 +195,8 @@ def audit(
     wrapped = bind(model, data, removal)
     _check_given(explanations, wrapped)
     size = _common_k(explanations, k, data, split)
-    if n < 2:
-        raise InputError(f"n is the number of rows to audit and must be at least 2, got {n}")
+    if isinstance(n, bool) or not isinstance(n, int) or n < 2:
+        raise InputError(f"n is the number of rows to audit, a whole number of at least 2, got {n!r}")
     settings = Settings(size, split, n, removal, seed, names, pool, budget, begun, lighter(asked))
     say(cost(data, explanations, settings))
     memo = Memo(None if resume is None else Path(resume))
@@ -211,8 +209,11 @@ def audit(
 
 def _check_given(explanations: Mapping[str, Any], model: Wrapped) -> None:
     """Refuse what cannot be audited, before anything is fitted."""
-    if not isinstance(explanations, Mapping) or not explanations:
-        raise InputError('nothing to audit: give at least one explanation, such as {"ig": "integrated-gradients"}')
+    such = 'such as {"ig": "integrated-gradients"}'
+    if not isinstance(explanations, Mapping):
+        raise InputError(f"explanations must be given with their names, {such}, got {type(explanations).__name__}")
+    if not explanations:
+        raise InputError(f"nothing to audit: give at least one explanation, {such}")
     for name, thing in explanations.items():
         if name in CONTROLS:
             raise InputError(f"{name!r} is a control that every audit has; leave it out, or give it another name")
@@ -273,11 +274,6 @@ def _fitted(method: str, model: Wrapped, data: Dataset, settings: Settings, memo
 def _fingerprint(method: str, model: Wrapped, data: Dataset, settings: Settings) -> str:
     """Of all that a trained method hangs on: data, model (its answers to whole rows and to halves), settings."""
     removal = hiding(model, data, settings.removal)
-    few = rows_of(data.validation.x, torch.arange(min(FEW, len(data.validation))))
-    valid = data.validation.valid[: len(few)]
-    half = subsets.uniform(valid, (valid.sum(1) + 1) // 2, seeds.generator(0))
-    answers = (model(few), shown(model, removal, few, half))
-    parts = (part for split in (data.train, data.validation) for part in (split.x, split.y))
     how = (
         method,
         settings.k,
@@ -289,4 +285,4 @@ def _fingerprint(method: str, model: Wrapped, data: Dataset, settings: Settings)
         version("unmask"),
         code(),
     )
-    return digest(*parts, *answers, how)
+    return digest(*marks(model, removal, data), how)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
-__all__ = ["AT_ONCE", "by_length", "fitting", "shuffled", "together", "words"]
+__all__ = ["AT_ONCE", "by_length", "fitting", "in_turn", "out_of_memory", "shuffled", "together", "words"]
+
+T = TypeVar("T")
 
 AT_ONCE = (
     25_000  # values (pixels, words) that a processor reads at once: what networks make of more than that, 250 floats
 )
 # a word, is beyond the 32 MB that C libraries keep for the next batch, and takes up to twice as long
 POOL = 25  # batches whose rows are sorted by length
+NO_ROOM = ("out of memory", "allocate", "bad_alloc", "alloc_failed", "resource_exhausted")  # as libraries say it
 
 
 def together(x: Tensor, most: int, values: int = AT_ONCE) -> int:
@@ -26,6 +30,32 @@ def together(x: Tensor, most: int, values: int = AT_ONCE) -> int:
 def fitting(size: int, most: int, values: int) -> int:
     """How many rows of `size` values each: as many as `values` in all, at least one and at most `most`."""
     return max(1, min(most, values // max(1, size)))
+
+
+def in_turn(work: Callable[[slice], T], n: int, size: int) -> tuple[list[T], int]:
+    """What `work` gives for each part of n rows, `size` at a time, and the size in the end.
+
+    What does not fit into memory is halved and tried again; one row that does not fit is an error.
+    """
+    found: list[T] = []
+    start = 0
+    while start < n:
+        rows = min(size, n - start)
+        try:
+            found.append(work(slice(start, start + rows)))
+        except Exception as error:
+            if rows == 1 or not out_of_memory(error):
+                raise
+        else:
+            start += rows
+            continue
+        size = rows // 2  # not above: until there the error holds on to what filled the memory
+    return found, size
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether there was no room, in the words of any library."""
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(w in str(error).lower() for w in NO_ROOM)
 
 
 def words(row: Sequence[str] | Sequence[Sequence[str]]) -> int:

@@ -101,7 +101,8 @@ def explained(
     if target is not None:
         by = "caller" if feedback or _aims(explainer) else UNAIMED
     fed = about if answer is None or about is None else turned(answer, about)
-    scores = score(x, valid, fed).detach().float().cpu().masked_fill(~valid, 0.0)
+    scores = score(x, valid, fed) if len(x) else torch.zeros(valid.shape)
+    scores = scores.detach().float().cpu().masked_fill(~valid, 0.0)
     kept = subsets.topk(scores, explainer.k, valid)
     return Explanation(
         scores=scores,

@@ -261,8 +261,12 @@ def evaluate(net: nn.Module, *inputs: Tensor, batch: int = 512, steady: bool = F
     device = next(net.parameters()).device
     order = torch.arange(len(inputs[0])) if steady else batches.by_length(inputs[0])
     size = batch if steady or device.type != "cpu" else batches.together(inputs[0], batch)
+
+    def read(part: slice) -> Tensor:
+        return net(*(t[order[part]].to(device) for t in inputs)).cpu()  # type: ignore[no-any-return]
+
     with torch.no_grad(), devices.exact():
-        parts = [net(*(t[rows].to(device) for t in inputs)).cpu() for rows in order.split(size)]
+        parts, _ = batches.in_turn(read, max(1, len(order)), size)  # of no rows, too, it says how many outputs it has
     return torch.cat(parts)[order.argsort()]
 
 

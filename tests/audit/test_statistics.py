@@ -7,7 +7,7 @@ import torch
 from scipy import stats
 
 from unmask import seeds
-from unmask.audit.statistics import Bootstrap, balanced, by_row, holm
+from unmask.audit.statistics import Bootstrap, balanced, by_row, holm, level
 
 
 def test_the_interval_of_a_mean_agrees_with_the_normal_one():
@@ -75,3 +75,16 @@ def test_one_number_for_each_row_whose_mean_is_the_value():
     spread = torch.tensor(ratio).std() / 40**0.5  # the delta method against the bootstrap
     _, low, high = Bootstrap(40, 0).interval(values, over)
     assert float(spread) == pytest.approx((high - low) / 3.92, rel=0.1)
+
+
+def test_few_values_among_many_examples_are_never_taken_for_nothing():
+    values = torch.full((500,), torch.nan)
+    values[[3, 70, 400]] = 3.0
+    assert Bootstrap(500, 0).interval(values) == (3.0, 3.0, 3.0)
+    assert Bootstrap(500, 0).p_above(values) < 0.1  # resamples without a value count against it
+    assert Bootstrap(500, 0).p_above(values) > 0.01
+
+
+def test_a_ratio_leaves_out_what_is_missing():
+    values, over = torch.tensor([1.0, 3.0, torch.nan]), torch.tensor([2.0, torch.nan, 6.0])
+    assert level(values, over) == 0.5

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from sklearn.ensemble import RandomForestClassifier
@@ -27,6 +28,7 @@ from unmask.audit.evidence import EVIDENCE
 from unmask.audit.memo import Memo
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
+from unmask.data import dataset
 from unmask.judge import RECIPE
 from unmask.masking import subsets
 from unmask.models import bind, wrap
@@ -339,3 +341,25 @@ def test_what_draws_nothing_is_not_praised_for_being_the_same_with_every_seed(ha
     assert "another seed" not in said["occlusion"]
     assert "another seed" in said["l2x"]
     assert "by construction" in Report(found).html
+
+
+def test_another_model_with_the_same_answers_is_measured_anew(tmp_path):
+    """Two columns are the same: a model that reads the one answers all rows like a model that reads the other."""
+    x = torch.randn(200, 4, generator=seeds.generator(0))
+    x[:, 1] = x[:, 0]
+    data = dataset(x, (x[:, 0] > 0).long())
+    first = torch.zeros(len(data.test), 4)
+    first[:, 0] = 1.0
+
+    def reading(column):
+        return lambda rows: np.stack([rows[:, column] <= 0, rows[:, column] > 0], 1).astype(float)
+
+    def shown(column):
+        settings = {"k": 1, "n": 30, "pool": 60, "removal": "zero", "checks": "fs-m"}
+        report = api.audit(
+            reading(column), data, {"it": first.numpy()}, **settings, resume=tmp_path / "memo", keep=True
+        )
+        return next(r.value for r in report.findings.rows if (r.explanation, r.check) == ("it", "fs-m"))
+
+    assert shown(0) == 1.0
+    assert shown(1) < 0.8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,3 +77,12 @@ def test_an_option_means_the_same_everywhere() -> None:
 )
 def test_what_the_parser_refuses(run: Run, words: list[str], said: str) -> None:
     assert refused(run(*words)).startswith(said)
+
+
+def test_the_python_lines_of_the_audit_can_be_run(run: Run, place: Path) -> None:
+    lines = [line.strip() for line in run("audit", "--help").out.splitlines()]
+    imported = next(line for line in lines if line.startswith("from unmask"))
+    read = next(line for line in lines if line.startswith("read("))
+    found: dict[str, Any] = {}
+    exec(f"{imported}\nfound = {read.replace('loans.csv', 'rows.csv').replace('paid', 'label')}", found)
+    assert len(found["found"]) > 0

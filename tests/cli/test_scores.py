@@ -27,6 +27,8 @@ def test_every_kind_of_file_gives_the_same_numbers() -> None:
     pd.DataFrame(VALUES, columns=["x", "y"]).to_csv("d.csv", index=False)
     Path("e.json").write_text(json.dumps(VALUES.tolist()), encoding="utf-8")
     Path("f.json").write_text(json.dumps({"scores": VALUES.tolist(), "kept": [[0]] * 3}), encoding="utf-8")
+    Path("g.json").write_text(json.dumps({"scores": VALUES.tolist(), "target": ["a", "b", "a"]}), encoding="utf-8")
+    assert read_scores(Path("g.json")).target == ["a", "b", "a"]
     for name in ("a.npy", "b.npz", "c.npz", "d.csv", "e.json", "f.json"):
         np.testing.assert_array_equal(np.asarray(read_scores(Path(name))), VALUES, err_msg=name)
     assert list(read_scores(Path("d.csv")).columns) == ["x", "y"]

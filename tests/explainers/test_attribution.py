@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor, nn
 
-from explainers.samples import fitted, task, unfitted, with_start
+from explainers.samples import KINDS, fitted, model, task, unfitted, with_start
 from unmask.errors import InputError
-from unmask.explainers.attribution import ROWS, batches
-from unmask.models import wrap
+from unmask.explainers.attribution import ROWS, in_batches
+from unmask.models import bind, wrap
 
 pytestmark = pytest.mark.slow
 
@@ -42,5 +44,33 @@ def test_the_longest_row_says_how_many_are_read_at_once(monkeypatch: pytest.Monk
     monkeypatch.setattr("unmask.explainers.attribution.VALUES", 40)
     explainer = fitted("gradient", "words")
     rows = [["a"], *(["a"] * 10 for _ in range(9))]
-    sizes = [len(part) for part, *_ in batches(explainer.task_, rows, torch.zeros(10, dtype=torch.long), ROWS)]
+    target = torch.zeros(10, dtype=torch.long)
+    sizes = in_batches(explainer.task_, rows, target, ROWS, lambda part, _prepared, _goal: len(part))
     assert sizes == [4, 4, 2]
+
+
+class Narrow(nn.Module):
+    """A network that finds no room for more than three rows: at once, or when it has done all its work."""
+
+    def __init__(self, net: nn.Module, late: bool) -> None:
+        super().__init__()
+        self.net, self.reader, self.late = net, net.reader, late
+
+    def forward(self, x: Tensor) -> Tensor:
+        said: Tensor | None = self.net(x) if self.late or len(x) <= 3 else None
+        if said is None or len(x) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return said
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["gradient", "gradient-x-input", "integrated-gradients", "smoothgrad"])
+def test_slopes_are_the_same_where_there_is_little_room(method: str, kind: str, late: bool) -> None:
+    rows, settings = task(kind).test.x, {"steps": 7} if method == "integrated-gradients" else {}
+    narrow = bind(wrap(Narrow(model(kind).module, late)), task(kind))
+    found = [
+        replace(unfitted(method), **settings).fit(asked, task(kind)).explain(rows) for asked in (model(kind), narrow)
+    ]
+    torch.testing.assert_close(found[1].scores, found[0].scores, atol=1e-5, rtol=1e-5)
+    assert torch.equal(found[1].kept, found[0].kept)

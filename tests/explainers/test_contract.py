@@ -121,6 +121,14 @@ def test_the_samples_hold_the_hard_cases() -> None:
 
 
 @METHOD
+@EVERY
+def test_no_rows_have_an_empty_explanation(method: str, kind: str) -> None:
+    found = fitted(method, kind).explain(task(kind).test.x[:0])
+    assert len(found) == len(found.scores) == len(found.kept) == 0
+    assert found.scores.shape == found.valid.shape
+
+
+@METHOD
 def test_another_class_may_be_asked_about(method: str) -> None:
     rows = task("table").test
     about = (model("table")(rows.x).argmax(1) + 1) % 3

@@ -95,6 +95,8 @@ def test_texts_have_rows_of_different_lengths_and_vectors_for_words() -> None:
 
 def test_pieces_of_words_are_summed_where_the_model_reads_them() -> None:
     class Pieces:
+        pads = True
+
         def gather(self, values: torch.Tensor, packed: torch.Tensor, d: int) -> torch.Tensor:
             return values[:, 1:-1]
 
@@ -126,3 +128,26 @@ def test_what_does_not_fit_is_refused(thing: Any, said: str) -> None:
 def test_units_pass_as_they_are() -> None:
     it = about(table())
     close(to_units(it, torch.from_numpy(X[:30])), X[:30])
+
+
+@pytest.mark.parametrize("form", ["array", "list", "ragged"])
+def test_words_with_values_of_classes(form: str) -> None:
+    it = about(texts(), polite)
+    d = it.split.valid.shape[1]
+    toward_good = [[0.8 * (word == "good") for word in row] for row in it.split.x]
+    both = [np.stack([-np.array(row), np.array(row)], -1) for row in toward_good]
+    padded = np.stack([np.pad(row, ((0, d - len(row)), (0, 0))) for row in both])
+    found = plain(it, {"array": padded, "list": list(padded), "ragged": both}[form])
+    want = np.stack([np.pad(row, (0, d - len(row))) for row in toward_good])
+    close(found, np.where((it.target == 1)[:, None], want, -want))
+
+
+def test_one_number_is_no_explanation() -> None:
+    with pytest.raises(InputError, match="'mine' are one number; expected one for each unit of each row"):
+        plain(about(table()), np.array(3.0))
+
+
+def test_a_frame_of_scores_for_texts_is_told_so() -> None:
+    it = about(texts(), polite)
+    with pytest.raises(InputError, match="expected an array: texts have no columns"):
+        plain(it, pd.DataFrame(np.zeros((len(it.split), 2)), columns=["a", "b"]))

@@ -93,3 +93,35 @@ def test_what_shap_itself_makes() -> None:
     x = it.split.x.numpy()
     real = shap.Explanation(W * x, np.zeros(len(x)), x)
     torch.testing.assert_close(shap_values(it, real), toward(it, torch.from_numpy(W * x)))
+
+
+def test_one_class_of_texts_is_turned_toward_the_predicted_one() -> None:
+    it = about(texts(), polite)
+    rows = [np.array(row) for row in it.split.x]
+    good = [np.array([0.8 * (word == "good") - 0.1 * (word == "bad") for word in row]) for row in rows]
+    found = shap_values(it, made(np.array(good, dtype=object), 0.1, rows))
+    turned = [v if t else -v for v, t in zip(good, it.target.tolist(), strict=True)]
+    for row, want in zip(found, turned, strict=True):
+        torch.testing.assert_close(row[: len(want)], torch.as_tensor(want).float())
+
+
+@pytest.mark.parametrize("base", [None, np.array([0.1, -0.1]), 0.5])
+def test_one_class_needs_no_base_value(base: Any) -> None:
+    it = about(table())
+    x = it.split.x.numpy()
+    torch.testing.assert_close(shap_values(it, made(W * x, base, x)), toward(it, torch.from_numpy(W * x)))
+
+
+def test_hard_answers_are_followed_although_most_are_equal() -> None:
+    """A tree that is sure of everything: ranks of equals are shared."""
+
+    def rare(x: Any) -> np.ndarray:
+        p = (np.asarray(x)[:, 0] > 1.2).astype(float)
+        return np.stack([1 - p, p], 1)
+
+    it = about(table(), rare)
+    x = it.split.x.numpy()
+    assert 0 < int(it.target.sum()) < len(x) // 5
+    values = np.zeros_like(x)
+    values[:, 0] = rare(x)[:, 1]
+    torch.testing.assert_close(shap_values(it, made(values, 0.0, x)), toward(it, torch.from_numpy(values)))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -226,3 +228,23 @@ def test_the_packaged_minilm_is_read(tmp_path: Path) -> None:
     assert place.count(1) > 1  # "unbelievably" is no word of this vocabulary
     want = net(**made(" ".join(row), return_tensors="pt")).logits.softmax(1).detach()
     torch.testing.assert_close(model([row]), want, atol=1e-5, rtol=0)
+
+
+def test_slopes_of_classes_in_another_order(folder: Path) -> None:
+    data = unmask.dataset(ROWS, ["neg", "pos"] * 12, classes=("pos", "neg"), kind="words")
+    model = bind(wrap(folder, device="cpu"), data)
+    said = model.log_probabilities(model.feed(ROWS[:3])).exp().detach()
+    torch.testing.assert_close(said, model(ROWS[:3]), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["gradient", "integrated-gradients"])
+def test_texts_that_cannot_be_padded_are_read_one_by_one(method: str, folder: Path) -> None:
+    data = unmask.dataset(ROWS, ["neg", "pos"] * 12, kind="words")
+    padded, alone = (wrap(folder, device="cpu") for _ in range(2))
+    want = unmask.fit(padded, data, 1, method=method).explain(ROWS[:4]).scores
+    alone.pieces.tokenizer.pad_token = None
+    found = unmask.fit(replace(alone, batch=1), data, 1, method=method).explain(ROWS[:4]).scores
+    torch.testing.assert_close(found, want, atol=1e-5, rtol=1e-4)
+    wide = np.zeros((len(data.test), 9))
+    with pytest.raises(InputError, match="rows and units"):
+        unmask.take(wide, replace(alone, batch=1), data, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -169,19 +168,6 @@ def test_log_probabilities_carry_gradients() -> None:
         (grad,) = torch.autograd.grad(log_p[:, 1].sum(), x)
         p = model(X)
         torch.testing.assert_close(grad, module.weight[1].detach() - p @ module.weight.detach())
-
-
-def test_gradients_come_in_halves_where_the_rows_do_not_fit() -> None:
-    torch.manual_seed(0)
-    module = nn.Linear(4, 3)
-    whole = wrap(module, outputs="logits", device="cpu")
-    narrow = replace(whole, module=limited(3, MemoryError, [], module))
-    found = []
-    for model in (whole, narrow):
-        x = X.clone().requires_grad_()
-        log_p = model.log_probabilities(x)
-        found.append((log_p.detach(), *torch.autograd.grad(log_p[:, 1].sum(), x)))
-    torch.testing.assert_close(found[0], found[1])
 
 
 def test_a_model_without_gradients_says_so() -> None:

@@ -334,3 +334,44 @@ def test_binding_leaves_the_model_itself_alone() -> None:
     bound = bind(model, DATA)
     assert isinstance(bound, Wrapped)
     assert model.classes is None
+
+
+def test_slopes_follow_the_order_of_the_data() -> None:
+    torch.manual_seed(0)
+    named = replace(wrap(nn.Linear(X.shape[1], 3), outputs="logits", device="cpu"), labels=("b", "c", "a"))
+    data = replace(DATA, classes=("a", "b", "c"))
+    model = bind(named, data)
+    torch.testing.assert_close(model(X), replace(named, labels=())(X)[:, [2, 0, 1]])
+    torch.testing.assert_close(model.log_probabilities(X).exp().detach(), model(X))
+    again = bind(model, replace(data, classes=("c", "b", "a")))  # bound twice: the order is that of the model's columns
+    torch.testing.assert_close(again(X), model(X)[:, [2, 1, 0]])
+    assert again.column(torch.tensor([0, 1, 2])).tolist() == [1, 0, 2]
+    turned = replace(model, module=model.module, call=model.module)  # as copies with other weights are made
+    torch.testing.assert_close(turned(X), model(X))
+
+
+@pytest.mark.parametrize(
+    ("labels", "order"), [(("GOOD", "bad"), (1, 0)), (("LABEL_0", "LABEL_1"), ()), (("Bad", "Good"), ())]
+)
+def test_names_of_classes_are_compared_whatever_their_case(labels: tuple[str, ...], order: tuple[int, ...]) -> None:
+    named = replace(wrap(lambda rows: rows), labels=labels)
+    assert bind(named, replace(DATA, classes=("bad", "good"))).order == order
+
+
+def test_names_that_are_the_same_only_in_part_are_refused() -> None:
+    named = replace(wrap(lambda rows: rows), labels=("a", "b"))
+    with pytest.raises(InputError, match="knows the classes a, b, the data have b, c; give both the same names"):
+        bind(named, replace(DATA, classes=("b", "c")))
+    numbers = replace(named, labels=("0", "1"))
+    assert bind(numbers, replace(DATA, classes=("1", "2"))).order == ()  # counted from 0, and from 1
+
+
+def test_an_answer_that_is_a_view_turned_round() -> None:
+    plain = torch.tensor([[0.2, 0.8]]).repeat(len(X), 1)
+    torch.testing.assert_close(wrap(lambda rows: plain.numpy()[:, ::-1])(X), plain[:, [1, 0]])
+
+
+def test_one_column_for_two_classes_is_told_what_to_do() -> None:
+    single = replace(wrap(lambda rows: rows), classes=1)
+    with pytest.raises(InputError, match="answers with one column, expected one for each class; wrap a function"):
+        bind(single, replace(DATA, classes=("no", "yes")))

@@ -204,3 +204,10 @@ def test_the_matrix_between_explanations_is_open_and_that_by_class_is_not(html: 
     before = {by: html[: html.index(f"by {by}")].rpartition("<details")[2] for by in ("class", "explanation")}
     assert before["explanation"].startswith(" open>")
     assert before["class"].startswith(">")
+
+
+def test_names_of_classes_may_hold_any_sign():
+    rows = tuple(invented.result("a", f"fs-m@class={name}", 0.5) for name in ("<=50K", ">50K", "a=b"))
+    html = page(replace(invented.findings(), rows=(invented.result("a", "fs-m", 0.5), *rows)), "0")
+    grid = html[html.index("by class") :]
+    assert re.findall(r'<th scope="col">([^<]+)</th>', grid[: grid.index("</thead>")]) == ["&lt;=50K", "&gt;50K", "a=b"]

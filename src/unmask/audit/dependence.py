@@ -187,7 +187,7 @@ def _by_heart(model: Wrapped, x: Inputs, y: Tensor, seed: int) -> Wrapped:
         return soft_cross_entropy(model.log_probabilities(rows), label).mean()
 
     for turn in range(ROUNDS):
-        recipe = replace(ROUND, seed=seeds.derive(seed, turn))
+        recipe = replace(ROUND, seed=seeds.derive(seed, turn), batch=min(ROUND.batch, model.batch))
         minimize({"copy": (module, loss)}, (prepared, y), recipe, title="learning shuffled labels")
         if float((model(x).argmax(1) == y).float().mean()) >= FITTED:
             break
@@ -195,7 +195,7 @@ def _by_heart(model: Wrapped, x: Inputs, y: Tensor, seed: int) -> Wrapped:
 
 
 def _fitted(model: Wrapped, names: tuple[str, ...], x: Inputs, y: Tensor) -> Wrapped:
-    """The estimator fitted anew, to labels as it knows them; its answers in the order of `names`."""
+    """The estimator fitted anew, to labels as it knows them; `names` are the classes of y."""
     known = np.asarray(model.estimator.classes_)
     texts = [str(label) for label in known]
     place = np.array([texts.index(name) for name in names] if set(texts) == set(names) else range(len(names)))
@@ -208,6 +208,6 @@ def _fitted(model: Wrapped, names: tuple[str, ...], x: Inputs, y: Tensor) -> Wra
         said = estimator.predict_proba(rows)
         whole = np.zeros((len(said), len(known)))
         whole[:, np.searchsorted(known, estimator.classes_)] = said  # a class may be missing from these rows
-        return whole[:, place]
+        return whole
 
     return replace(model, estimator=estimator, call=call)

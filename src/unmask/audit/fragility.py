@@ -14,6 +14,7 @@ from torch import Tensor
 from unmask import progress, seeds
 from unmask.audit.case import Case, Subject, Values, missing, placed, some
 from unmask.audit.stability import REACH, reach, shared
+from unmask.batches import in_turn
 from unmask.errors import UnmaskError
 from unmask.models import Wrapped
 from unmask.types import Explainer
@@ -122,9 +123,16 @@ def _attack(case: Case, ball: _Ball, kept: Tensor, target: Tensor) -> Iterator[T
 
 def _slope(model: Wrapped, ball: _Ball, direction: Tensor, wide: Tensor, target: Tensor) -> Tensor | None:
     """Slope, over the input, of the saliency of the kept units; None where the model gives none."""
+    moved = ball.at(direction)
+    parts, _ = in_turn(lambda part: _steepest(model, moved[part], wide[part], target[part]), len(moved), len(moved))
+    found = [part for part in parts if part is not None]
+    return torch.cat(found) if len(found) == len(parts) else None
+
+
+def _steepest(model: Wrapped, moved: Tensor, wide: Tensor, target: Tensor) -> Tensor | None:
     with torch.enable_grad():
-        prepared = model.feed(ball.at(direction)).detach().requires_grad_()
-        if prepared.shape != ball.x.shape:
+        prepared = model.feed(moved).detach().requires_grad_()
+        if prepared.shape != moved.shape:
             return None
         said = model.log_probabilities(prepared).gather(1, target[:, None].to(prepared.device)).sum()
         (saliency,) = torch.autograd.grad(said, prepared, create_graph=True)

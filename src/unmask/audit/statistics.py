@@ -34,12 +34,12 @@ class Bootstrap:
         return parts
 
     def means(self, values: Tensor, weight: Tensor | None = None) -> Tensor:
-        """(RESAMPLES,) weighted means; examples without a value (nan) are left out."""
+        """(RESAMPLES,) weighted means; examples without a value (nan) are left out, nan where there is no other."""
         weight = torch.ones_like(values) if weight is None else weight
         weight = torch.where(values.isnan(), 0.0, weight).double()
         pair = torch.stack([weight * values.double().nan_to_num(), weight], 1)  # (n, 2)
         sums = torch.cat([part.double() @ pair for part in self._parts()])
-        return sums[:, 0] / sums[:, 1].clamp(min=1e-12)
+        return torch.where(sums[:, 1] > 0, sums[:, 0] / sums[:, 1], torch.nan)
 
     def interval(self, values: Tensor, over: Tensor | None = None) -> tuple[float, float, float]:
         """Mean (or ratio of means) with its percentile interval; nan where there is no value at all."""
@@ -48,12 +48,13 @@ class Bootstrap:
         drawn = self.means(values) if over is None else self.means(values) / self.means(over)
         value = level(values, over)
         tail = (1 - LEVEL) / 2
-        low, high = torch.quantile(drawn, torch.tensor([tail, 1 - tail], dtype=drawn.dtype)).tolist()
+        low, high = torch.nanquantile(drawn, torch.tensor([tail, 1 - tail], dtype=drawn.dtype)).tolist()
         return value, low, high
 
     def p_above(self, difference: Tensor, weight: Tensor | None = None) -> float:
         """One-sided p-value of "the mean difference is above 0": the share of resamples in which it is not."""
-        return float(((self.means(difference, weight) <= 0).sum() + 1) / (RESAMPLES + 1))
+        above = self.means(difference, weight) > 0
+        return float(((~above).sum() + 1) / (RESAMPLES + 1))
 
     def low(self, difference: Tensor) -> float:
         """Lower end of the interval of the mean."""
@@ -62,7 +63,8 @@ class Bootstrap:
 
 def level(values: Tensor, over: Tensor | None = None) -> float:
     """Mean (or ratio of means) alone."""
-    return float(values.double().nanmean()) if over is None else float(values.double().mean() / over.double().mean())
+    mean = values.double().nanmean()
+    return float(mean if over is None else mean / over.double().nanmean())
 
 
 def by_row(values: Tensor, over: Tensor | None = None) -> list[float]:

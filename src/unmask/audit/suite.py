@@ -18,7 +18,7 @@ from unmask.audit.gathering import Bench, by_chance, gathered, p_values, silent
 from unmask.audit.light import lightly
 from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
-from unmask.audit.memo import Memo, code
+from unmask.audit.memo import Memo, code, marks
 from unmask.audit.recording import recorded
 from unmask.audit.statistics import Bootstrap, by_row
 from unmask.audit.subjects import Settings, assemble, control
@@ -89,7 +89,8 @@ def _measure(case: Case, memo: Memo, settings: Settings) -> Bench:
     told = (e.scores for s in case.subjects for e in (s.explanation, s.train, s.validation) if e is not None)
     how = (settings.seed, settings.pool, case.removal.name, version("unmask"), code())
     kept = (s.kept for s in case.subjects)
-    base = digest(case.full, case.target, case.labels, case.relevant, *kept, *told, how)
+    grounds = () if memo.path is None else marks(case.model, case.removal, case.data)
+    base = digest(case.full, case.target, case.labels, case.relevant, *kept, *told, *grounds, how)
     with progress.bar("auditing", len(everyone) * len(settings.checks)) as step:
         for subject in everyone:
             for check in settings.checks:

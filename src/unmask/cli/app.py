@@ -197,8 +197,12 @@ def audit(
     Prints a verdict on each, trust, care or reject, with the reasons;
     writes report.html and report.json.
 
-    Scores belong to the rows of the split, in its order. In Python it is:
-    unmask.data.read("loans.csv", label="paid", seed=0).test
+    Scores belong to the rows of the split, in its order; --seed splits a
+    file, so another seed means other rows. In Python the split is:
+
+    \b
+    from unmask.data import read
+    read("loans.csv", label="paid", seed=0).test
 
     After Ctrl-C the same command goes on where it stopped.
     """

@@ -157,13 +157,21 @@ def sweep(
 ) -> None:
     """Run many audits: data sets x models x methods x seeds x checks, as a plan says.
 
+    The shortest plan, a file of four lines (--example prints a long one):
+
+    \b
+    datasets = ["digits", "tumours"]
+    methods = ["l2x", "integrated-gradients"]
+    k = 4
+    seeds = 3
+
     Each task stands for itself: one that fails is tried again and then
     listed, and the others go on. Tasks that are done are not done again:
     after Ctrl-C, or with a longer plan, run the same command again. The
     same plan gives the same numbers on one machine and on many.
 
     Writes results.parquet, a line for each number, and tasks/, a file for
-    each task. Settings can be searched first, see [tune] in the example.
+    each task. Settings can be searched first: the part tune of --example.
     """
     if example:
         from unmask.sweep import example as text

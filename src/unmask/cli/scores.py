@@ -18,7 +18,7 @@ __all__ = ["read_scores"]
 
 
 def read_scores(path: Path) -> Any:
-    """What `audit` takes: an array, a data frame, a list of rows, or SHAP values with their base values.
+    """What `audit` takes: an array, a data frame, a list of rows, scores with their classes, or SHAP values.
 
     An npz holds one array, or one called scores, or SHAP's values with base_values and perhaps data. A csv or parquet
     has a column for each unit. A json is a list of rows, which may differ in length, or what `unmask explain` writes.
@@ -59,7 +59,8 @@ def _from_json(path: Path) -> Any:
     flat = json.dumps(rows)
     if '"' in flat or "{" in flat:
         raise InputError(f"cannot read scores from {path}: it holds something else than numbers")
-    return rows
+    target = found.get("target") if isinstance(found, dict) else None
+    return rows if not isinstance(target, list) else SimpleNamespace(scores=rows, target=target)
 
 
 def _from_table(path: Path, ending: str) -> pd.DataFrame:

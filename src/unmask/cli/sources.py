@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from unmask import api
+from unmask.batches import out_of_memory
 from unmask.cli.options import ENDINGS, KINDS, OUTPUTS, TAKES
 from unmask.data import DATASETS, load, read
 from unmask.errors import InputError, UnmaskError, unknown
@@ -150,6 +151,6 @@ def _tried(work: Callable[[], Any], what: str) -> Any:
     try:
         return work()
     except Exception as error:
-        if isinstance(error, (UnmaskError, MemoryError)) or "memory" in str(error).lower():
+        if isinstance(error, UnmaskError) or out_of_memory(error):
             raise
         raise InputError(f"{what}: {type(error).__name__}: {error}") from error

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from unmask.batches import fitting, words
+from unmask.batches import fitting, in_turn, words
 from unmask.errors import InputError
 from unmask.masking.removals import PAD, Cut
 from unmask.task import Task
 from unmask.types import Inputs
 
-__all__ = ["ROWS", "baselines", "batches", "differentiable", "layer_of", "swept", "to_units"]
+__all__ = ["ROWS", "baselines", "differentiable", "in_batches", "layer_of", "swept", "to_units"]
 
+T = TypeVar("T")
 ROWS = 2048  # rows (or steps of a path) in one backward pass, at most
 VALUES = 200_000  # values (pixels, words) in one backward pass, at most
 PIECES = 2048  # pieces of words in one backward pass of a transformer, at most: each leaves up to a megabyte behind
@@ -54,15 +56,23 @@ def _flat(task: Task) -> InputError:
     )
 
 
-def batches(task: Task, x: Inputs, target: Tensor, size: int) -> Iterator[tuple[Inputs, Tensor, Tensor]]:
-    """(rows, prepared rows, target), `size` at a time, or fewer where the longest row is long."""
-    feed, most = task.ready().feed, VALUES if task.ready().pieces is None else PIECES
+def in_batches(
+    task: Task, x: Inputs, target: Tensor, size: int, work: Callable[[Inputs, Tensor, Tensor], T]
+) -> list[T]:
+    """What `work(rows, prepared rows, target)` gives for `size` rows at a time.
+
+    Fewer where the longest is long or memory does not suffice; all passes of a batch are over before the next begins.
+    """
+    feed, pieces = task.ready().feed, task.ready().pieces
+    size, most = (size, VALUES) if pieces is None else (size if pieces.pads else 1, PIECES)
     longest = x[:1] if isinstance(x, Tensor) else [max(x, key=words)]
-    size = fitting(feed(longest).numel(), size, size * most // ROWS)
-    for start in range(0, len(x), size):
-        rows = x[start : start + size]
-        prepared = feed(rows)
-        yield rows, prepared, target[start : start + size].to(prepared.device)
+
+    def part(some: slice) -> T:
+        prepared = feed(x[some])
+        return work(x[some], prepared, target[some].to(prepared.device))
+
+    with differentiable(task):
+        return in_turn(part, len(x), fitting(feed(longest).numel(), size, size * most // ROWS))[0]
 
 
 def to_units(task: Task, attribution: Tensor, prepared: Tensor, d: int) -> Tensor:
@@ -87,12 +97,11 @@ def swept(
 ) -> Tensor:
     """(n, d) sums over units of `attribute(prepared, target, layer)`, batch by batch; a missing value gets nothing."""
     layer = layer_of(task)
-    with differentiable(task):
-        found = [
-            to_units(task, attribute(prepared, goal, layer).nan_to_num(), prepared, d)
-            for _, prepared, goal in batches(task, x, target, ROWS)
-        ]
-    return torch.cat(found)
+
+    def summed(rows: Inputs, prepared: Tensor, goal: Tensor) -> Tensor:
+        return to_units(task, attribute(prepared, goal, layer).nan_to_num(), prepared, d)
+
+    return torch.cat(in_batches(task, x, target, ROWS, summed))
 
 
 def baselines(task: Task, rows: Inputs) -> Iterator[Tensor]:

@@ -1,11 +1,13 @@
-"""The gradient, and gradient times input, by captum, on pixels, columns or word vectors, summed to units."""
+"""The gradient, and gradient times input, on pixels and columns, and by captum on word vectors, summed to units."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from captum.attr import InputXGradient, LayerGradientXActivation, Saliency
+import torch
+from captum.attr import LayerGradientXActivation
 from torch import Tensor, nn
 
 from unmask import saving
@@ -39,10 +41,9 @@ class Gradient:
 
         def slope(prepared: Tensor, goal: Tensor, layer: nn.Module | None) -> Tensor:
             if layer is None:
-                found: Tensor = Saliency(forward).attribute(prepared.requires_grad_(), target=goal, abs=False)
-            else:
-                method = LayerGradientXActivation(forward, layer, multiply_by_inputs=False)
-                found = method.attribute(prepared, target=goal)
+                return _slope(forward, prepared, goal).abs()
+            method = LayerGradientXActivation(forward, layer, multiply_by_inputs=False)
+            found: Tensor = method.attribute(prepared, target=goal)
             return found.abs()
 
         return swept(self.task_, x, valid.shape[1], target, slope)
@@ -74,9 +75,17 @@ class GradientXInput:
         forward = self.task_.ready().log_probabilities
 
         def product(prepared: Tensor, goal: Tensor, layer: nn.Module | None) -> Tensor:
-            method = InputXGradient(forward) if layer is None else LayerGradientXActivation(forward, layer)
-            found: Tensor = method.attribute(prepared if layer else prepared.requires_grad_(), target=goal)
+            if layer is None:
+                return prepared * _slope(forward, prepared, goal)
+            found: Tensor = LayerGradientXActivation(forward, layer).attribute(prepared, target=goal)
             return found
 
         scores = swept(self.task_, x, valid.shape[1], target, product)
         return scores.abs() if self.absolute else scores
+
+
+def _slope(forward: Callable[[Tensor], Tensor], x: Tensor, goal: Tensor) -> Tensor:
+    """d log p(target) / d x of all rows by one sum; captum takes a sum for each row, which small models wait for."""
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad(forward(x).gather(1, goal[:, None]).sum(), x)[0]

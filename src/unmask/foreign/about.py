@@ -30,6 +30,11 @@ class About:
         return self.said.argmax(1)
 
     @property
+    def column(self) -> Tensor:
+        """(n,) the predicted class as the model itself counts: what others made knows no other order."""
+        return self.model.column(self.target)
+
+    @property
     def classes(self) -> int:
         return len(self.data.classes)
 

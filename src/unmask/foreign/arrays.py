@@ -26,6 +26,8 @@ def plain(about: About, thing: Any) -> Tensor:
     values = _numbers(about, thing)
     if isinstance(values, list):
         return _ragged(about, values)
+    if values.ndim == 0:
+        raise InputError(f"the scores {about.name!r} are one number; expected one for each unit of each row")
     about.check_rows(len(values))
     return to_units(about, values)
 
@@ -64,7 +66,7 @@ def _is_ragged(thing: Any) -> bool:
     return rows and len({np.shape(row)[:1] for row in thing if not np.isscalar(row)}) > 1
 
 
-def _ragged(about: About, rows: Sequence[Tensor], pick: bool = False) -> Tensor:
+def _ragged(about: About, rows: Sequence[Tensor]) -> Tensor:
     """Rows of different lengths, one value (or vector, or value for each class) for each unit."""
     about.check_rows(len(rows))
     values = torch.zeros(about.split.valid.shape)
@@ -72,7 +74,7 @@ def _ragged(about: About, rows: Sequence[Tensor], pick: bool = False) -> Tensor:
     for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
         if len(row) != length:
             raise InputError(f"row {i} of {about.name!r} has {len(row)} scores, but the row has {length} units")
-        flat = row[..., int(about.target[i])] if pick and row.ndim == 2 else row
+        flat = row[:, int(about.column[i])] if row.ndim == 2 and row.shape[1] == about.classes else row
         values[i, :length] = flat.reshape(length, -1).sum(1)
     return values
 
@@ -91,7 +93,8 @@ def _frame(about: About, frame: pd.DataFrame) -> Tensor:
         else:
             stranger = next((n for n in named if n not in {*units, *encoded}), None)
             fault = f"the column {stranger!r}, no unit of the data" if stranger else f"{len(named)} columns"
-            raise InputError(f"the scores {about.name!r} have {fault}; expected the columns {', '.join(units[:5])}, …")
+            want = f"the columns {', '.join(units[:5])}, …" if units else "an array: texts have no columns"
+            raise InputError(f"the scores {about.name!r} have {fault}; expected {want}")
     values = _numbers(about, frame.to_numpy())
     return to_units(about, values if isinstance(values, Tensor) else torch.stack(values))
 
@@ -128,12 +131,14 @@ def _gathered(about: About, values: Tensor) -> Tensor | None:
 
 
 def _words(about: About, values: Tensor) -> Tensor:
-    """Values of words or of their pieces; a vector for each is summed."""
+    """Values of words or of their pieces; of classes those of the predicted one, a vector for each is summed."""
     valid, model = about.split.valid, about.model
-    flat = values.sum(-1) if values.ndim == 3 else values
+    flat = values
+    if values.ndim == 3:
+        flat = _of_target(about, values) if values.shape[-1] == about.classes else values.sum(-1)
     if flat.shape == valid.shape:
         return flat
-    if flat.ndim == 2 and model.pieces is not None:
+    if flat.ndim == 2 and model.pieces is not None and model.pieces.pads:
         packed = model.feed(about.split.x).cpu()
         if flat.shape == packed.shape:
             gathered: Tensor = model.pieces.gather(flat, packed, valid.shape[1])
@@ -151,12 +156,13 @@ def _misshapen(about: About, values: Tensor) -> InputError:
 
 def _of_target(about: About, values: Tensor) -> Tensor:
     """Of values (n, ..., classes) those of the predicted class."""
-    index = about.target.view(-1, *[1] * (values.ndim - 1)).expand(*values.shape[:-1], 1)
+    index = about.column.view(-1, *[1] * (values.ndim - 1)).expand(*values.shape[:-1], 1)
     return values.gather(-1, index)[..., 0]
 
 
 def picked(about: About, values: Any) -> Tensor:
-    numbers = torch.as_tensor(np.asarray(values, dtype=np.float32))
+    """Of values (n, ..., classes), as the model counts its classes, those of the predicted one; summed to units."""
+    numbers = torch.as_tensor(np.ascontiguousarray(values, dtype=np.float32))
     about.check_rows(len(numbers))
     if numbers.shape[-1] != about.classes:
         raise InputError(

@@ -30,14 +30,14 @@ def lime_weights(about: About, thing: Any) -> Tensor:
 
 def _weights(about: About, i: int, one: Any) -> dict[int, float]:
     """Weight by feature, toward the predicted class; of two classes the other one's weights are the same, negated."""
-    target = int(about.target[i])
+    target, own = int(about.target[i]), int(about.column[i])
     maps = {int(label): weights for label, weights in one.local_exp.items()}
-    if target in maps:
-        return {int(feature): float(weight) for feature, weight in maps[target]}
-    if about.classes == 2 and 1 - target in maps:
-        return {int(feature): -float(weight) for feature, weight in maps[1 - target]}
+    if own in maps:
+        return {int(feature): float(weight) for feature, weight in maps[own]}
+    if about.classes == 2 and 1 - own in maps:
+        return {int(feature): -float(weight) for feature, weight in maps[1 - own]}
     raise InputError(
-        f"row {i} of {about.name!r} explains class {', '.join(map(str, maps))}, the model predicts {target} "
+        f"row {i} of {about.name!r} explains class {', '.join(map(str, maps))}, the model predicts {own} "
         f"({about.data.classes[target]}); ask LIME for labels=range({about.classes})"
     )
 

@@ -161,6 +161,11 @@ class Pieces:
     def __post_init__(self) -> None:
         self.said.update({"pieces at most": self.longest, "texts cut": False})
 
+    @property
+    def pads(self) -> bool:
+        """Whether texts of different lengths can be read together."""
+        return self.tokenizer.pad_token is not None
+
     def read(self, rows: Inputs) -> Tensor:
         """(n, pieces) packed; what is beyond the longest text the model reads is cut, and said."""
         texts, owners = zip(*(_spelled(row) for row in rows), strict=True)
@@ -169,7 +174,7 @@ class Pieces:
             list(texts),
             truncation=True,
             max_length=self.longest,
-            padding=self.tokenizer.pad_token is not None,
+            padding=self.pads,
             return_offsets_mapping=fast,
             return_tensors="pt",
         )

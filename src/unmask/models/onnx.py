@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from unmask.errors import InputError
@@ -73,6 +74,7 @@ def _session(source: Any) -> tuple[Any, str]:
     name = Path(source).stem if isinstance(source, (str, Path)) else "onnx model"
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # what goes wrong is raised as well, and said once
+    options.intra_op_num_threads = torch.get_num_threads()  # the machine may be shared with other tasks
     try:
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"]), name
     except Exception as error:  # onnxruntime has a dozen kinds of its own, none of them public

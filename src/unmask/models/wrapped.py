@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -60,6 +61,7 @@ class Wrapped:
     removal: str | None = None
     classes: int | None = None
     labels: tuple[str, ...] = ()  # names of the answer's columns, where the model knows them
+    order: tuple[int, ...] = ()  # its own column of each class of the data, where the data have them in another order
     module: nn.Module | None = None
     estimator: Any = None
     mask_token: str | None = None
@@ -81,15 +83,9 @@ class Wrapped:
         return self._in_turn(x)
 
     def _in_turn(self, x: Inputs) -> Tensor:
-        parts, start, size = [], 0, self._rows(x)
-        while start < len(x):
-            try:
-                parts.append(self._checked(x[start : start + size]))
-                start += size
-            except (MemoryError, RuntimeError) as error:
-                if not _out_of_memory(error) or size == 1:
-                    raise
-                size = self.batch = max(1, size // 2)
+        size = self._rows(x)
+        parts, fitted = batches.in_turn(lambda part: self._checked(x[part]), len(x), size)
+        self.batch = self.batch if fitted == size else fitted
         return torch.cat(parts)
 
     def _rows(self, x: Inputs) -> int:
@@ -103,6 +99,7 @@ class Wrapped:
             raw = _numbers(self.name, self._asked(rows))
         _count(len(rows))
         _check_shape(self.name, raw, len(rows), self.classes)
+        raw = self._arranged(raw)
         if self.outputs == "logits":
             return raw.softmax(1)
         _check_probabilities(self.name, raw)
@@ -113,26 +110,29 @@ class Wrapped:
             return self.call(self.feed(rows))
         except Exception as error:
             missing = isinstance(rows, Tensor) and bool(rows.isnan().any())
-            if not missing or isinstance(error, UnmaskError) or _out_of_memory(error):
+            if not missing or isinstance(error, UnmaskError) or batches.out_of_memory(error):
                 raise
             raise InputError(
                 f"{self.name} does not take missing values, and these rows hold some; fill them in"
             ) from error
 
     def log_probabilities(self, prepared: Tensor) -> Tensor:
-        """(n, classes) log-probabilities of prepared rows, with gradients; halves of what does not fit into memory."""
+        """(n, classes) log-probabilities of prepared rows, with gradients, in one call: who asks makes the batches."""
         if self.module is None:
             raise InputError(
                 f"{self.name} gives no gradients: use a method that only calls the model, such as occlusion"
             )
-        try:
-            raw: Tensor = self.module(prepared)
-        except (MemoryError, RuntimeError) as error:
-            if not _out_of_memory(error) or len(prepared) == 1:
-                raise
-            return torch.cat([self.log_probabilities(half) for half in prepared.tensor_split(2)])
+        raw: Tensor = self.module(prepared)
         _count(len(prepared))
+        raw = self._arranged(raw)
         return raw.log_softmax(1) if self.outputs == "logits" else raw.clamp(min=1e-12).log()
+
+    def _arranged(self, raw: Tensor) -> Tensor:
+        return raw[:, list(self.order)] if self.order else raw
+
+    def column(self, classes: Tensor) -> Tensor:
+        """The model's own columns of these classes of the data."""
+        return torch.tensor(self.order)[classes] if self.order else classes
 
     def token(self, removal: str) -> str:
         """What `removal` puts in place of a hidden word; a model that reads plain text must have a mask token."""
@@ -158,13 +158,9 @@ def _longest(x: Inputs) -> int:
     return max(map(batches.words, x))
 
 
-def _out_of_memory(error: Exception) -> bool:
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "memory" in str(error).lower()
-
-
 def _numbers(name: str, answer: Any) -> Tensor:
     try:
-        raw = torch.as_tensor(answer)
+        raw = torch.as_tensor(np.ascontiguousarray(answer) if isinstance(answer, np.ndarray) else answer)
     except (RuntimeError, TypeError, ValueError) as error:
         raise InputError(
             f"{name} must answer with an array or tensor (rows, classes), got {type(answer).__name__}; "

@@ -202,6 +202,11 @@ def bind(model: Any, data: Dataset, removal: str | None = None) -> Wrapped:
     wrapped = wrap(model, removal=removal)
     if wrapped.removal is not None:
         check_removal(wrapped.removal, data.kind)
+    if wrapped.classes == 1 and len(data.classes) == 2:
+        raise InputError(
+            f"{wrapped.name} answers with one column, expected one for each class; wrap a function that returns 1 - p "
+            "and p"
+        )
     if wrapped.classes not in (None, len(data.classes)):
         raise InputError(
             f"{wrapped.name} knows {wrapped.classes} classes but the data have {len(data.classes)} "
@@ -214,10 +219,19 @@ def bind(model: Any, data: Dataset, removal: str | None = None) -> Wrapped:
 
 def _ordered(wrapped: Wrapped, classes: tuple[str, ...]) -> Wrapped:
     """The answer's columns in the order of `classes`, where the model names the same classes in another order."""
-    if wrapped.labels == classes or set(wrapped.labels) != set(classes):
+    known, wanted = ([name.casefold() for name in names] for names in (wrapped.labels, classes))
+    common = set(known) & set(wanted)
+    if set(known) != set(wanted) or len(set(wanted)) < len(wanted):
+        if common and not all(name.lstrip("-").isdigit() for name in (*known, *wanted)):  # from 0 or from 1
+            raise InputError(
+                f"{wrapped.name} knows the classes {', '.join(wrapped.labels)}, the data have {', '.join(classes)}; "
+                "give both the same names"
+            )
         return wrapped
-    order, call = [wrapped.labels.index(name) for name in classes], wrapped.call
-    return replace(wrapped, call=lambda rows: call(rows)[:, order], labels=classes)
+    if known == wanted:
+        return wrapped
+    own = wrapped.order or range(len(known))
+    return replace(wrapped, order=tuple(own[known.index(name)] for name in wanted), labels=classes)
 
 
 def _framer(columns: tuple[str, ...]) -> Callable[[Tensor], Any]:

@@ -225,8 +225,9 @@ def _grids(rows: Sequence[Result], names: Sequence[str]) -> list[Grid]:
     """`fs-m@class=3` is the cell of column 3 in the grid by class; explanations as columns keep their order."""
     by: dict[str, dict[tuple[str, str], float]] = {}
     for row in rows:
-        key, _, column = row.check.split("@", 1)[1].rpartition("=")
-        by.setdefault(key or "part", {})[row.explanation, column] = row.value
+        part = row.check.split("@", 1)[1]
+        key, _, column = part.partition("=") if "=" in part else ("part", "", part)  # a name may hold signs of its own
+        by.setdefault(key, {})[row.explanation, column] = row.value
     return [_grid(key, cells, names) for key, cells in by.items()]
 
 

@@ -1,0 +1,80 @@
+"""What the benchmarks measure with: exponents, parts that are kept, and the simulation of a graph of tasks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+
+import scale
+from scale import Task, simulated
+from speed import processes
+from speed.measuring import Times, bar, exponent
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0, 1.7])
+def test_the_exponent_of_a_power_is_the_power(power: float) -> None:
+    sizes = [10.0, 20.0, 40.0, 80.0]
+    assert exponent(sizes, [3 * size**power for size in sizes]) == pytest.approx(power)
+
+
+def test_ratios_are_taken_turn_by_turn() -> None:
+    slow, fast = Times((2.0, 40.0, 6.0)), Times((1.0, 10.0, 3.0))  # the machine was slow in the second turn
+    assert slow.over(fast) == 2.0
+
+
+def test_a_bar_holds_up_to_its_limit() -> None:
+    assert bar(1, "x", 1.5, most=1.5)["met"]
+    assert not bar(1, "x", 1.51, most=1.5)["met"]
+    assert not bar(1, "x", 499, least=500)["met"]
+
+
+def test_parts_are_kept_until_their_case_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(processes, "PARTS", tmp_path)
+    monkeypatch.setattr(processes, "apart", lambda *given: asked.append(given) or {"seconds": len(asked)})
+    first = processes.part("grow", "a:b", 1)
+    assert processes.part("grow", "a:b", 1) == first
+    assert processes.part("grow", "a:b", 2) != first
+    assert processes.part("grow", "a:b", 1, keep=False) != first
+    monkeypatch.setattr(processes, "_code", lambda: "other code")
+    assert processes.part("grow", "a:b", 1) != first
+    processes.forget("grow")
+    assert len(asked) == 4
+    processes.part("grow", "a:b", 1)
+    assert len(asked) == 5
+
+
+def test_equal_tasks_share_the_workers() -> None:
+    assert simulated([Task(2.0)] * 10, 4) == 6.0
+    assert simulated([Task(2.0)] * 10, 4, start=5.0) == 11.0
+
+
+def test_what_waits_is_done_afterwards() -> None:
+    chain = [Task(1.0), Task(2.0, (0,)), Task(3.0, (1,))]
+    assert simulated(chain, 8) == 6.0
+    assert simulated([Task(1.0), Task(5.0), Task(1.0, (0, 1))], 2) == 6.0
+
+
+def test_who_dies_loses_what_it_was_doing() -> None:
+    assert simulated([Task(4.0)], 1, start=1.0, deaths=[(3.0, 0)]) == 3.0 + 1.0 + 4.0
+    assert simulated([Task(4.0), Task(4.0)], 2, deaths=[(2.0, 1)]) == 6.0
+    assert simulated([Task(4.0)], 2, deaths=[(2.0, 1)]) == 4.0  # it was idle
+
+
+def test_passes_are_counted_for_all_explanations() -> None:
+    """Two passes of a row for each of e + 3, three that all share, and forty rows whatever is audited."""
+
+    entries = {
+        scale.name(n, e, True): {"rows": {"own": 2 * n * (e + 3), "shared": 3 * n, scale.BEFORE: 40 + n}}
+        for n in scale.SIZES[True]
+        for e in (1, 2)
+    }
+    found, constant = scale.counted(SimpleNamespace(entries=entries), everywhere=True)
+    assert found == {"own": 2.0 * (scale.EXPLANATIONS + 3), "shared": 3.0, "answers and explanations": 7.0}
+    assert constant == pytest.approx(40)
