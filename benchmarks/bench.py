@@ -7,6 +7,7 @@
     python benchmarks/bench.py --render         docs/benchmarks.md from the stored results
 
 Each case runs in a process of its own, with one thread; its results go to benchmarks/results/bench.json as they come.
+The long ones (audit, grow, memory) remember their parts below build/bench: cut short, the same command goes on there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 
 from common import Record
 from speed import page
-from speed.processes import apart
+from speed.processes import apart, forget
 
 PEERS = ("captum", "lime", "quantus", "shap")
 CASES = {
@@ -30,6 +31,7 @@ CASES = {
     "explain-words": "explaining:words",
     "quantus": "checking:shared",
     "quantus-table": "checking:table",
+    "loops": "looping:plain",
     "overhead": "checking:overhead",
     "epoch": "fitting:epochs",
     "draw": "drawing:k_hot",
@@ -45,7 +47,10 @@ def main() -> None:
     if given.inside:
         print(json.dumps(_inside(*given.inside)))
         return
-    wanted = [name for name in CASES if not given.only or name in given.only.split(",")]
+    asked = given.only.split(",") if given.only else list(CASES)
+    if strange := [name for name in asked if name not in CASES]:
+        sys.exit(f"there is no case {', '.join(strange)}; there are: {', '.join(CASES)}")
+    wanted = [name for name in CASES if name in asked]
     record = _stored(wanted if given.fresh else [])
     failed = [name for name in wanted if not given.render and not _done(name, record, given.small)]
     if not given.small:
@@ -70,6 +75,7 @@ def _done(name: str, record: Record, small: bool) -> bool:
             print(name, json.dumps(apart(CASES[name], True), indent=1), flush=True)
         else:
             record.entry(name, lambda: _measured(name))
+            forget(name)
     except RuntimeError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return False

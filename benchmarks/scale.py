@@ -12,8 +12,10 @@ import heapq
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import torch
@@ -21,7 +23,7 @@ from torch import nn
 
 from common import Record
 from unmask import api
-from unmask.audit import suite
+from unmask.audit import curves, infidelity, light, smuggling, suite
 from unmask.data import load
 from unmask.explainers.l2x import L2X
 from unmask.models import Wrapped
@@ -38,13 +40,17 @@ ASSUMED = {
     "bytes per row": 2 * TOKENS,  # numbers of tokens
     "dollars per GPU hour": 2.0,
     "seconds to load weights from a local disk": 20.0,
-    "judges of long texts, in judges of the table measured here": 60,
+    "judges of long texts, in judges of the reviews measured here": 10,
 }
 AGAIN = {  # checks that ask nothing since another one has asked it
     "sufficiency": "fs-m",
     "comprehensiveness": "fu-m",
 }
-JUDGED = ("encoding-gain", "encoding-share", "reading", "reading-nats", "eval-x", "mask-only", "approximator-gap")
+CURVES = ("insertion", "deletion")
+CAPPED = (curves, infidelity, light)  # who asks about ROWS of the rows at most
+SIZES = {True: (50, 100), False: (300, 600)}  # rows audited: everything on all of them, and as a default audit has it
+BEFORE = "before the checks"
+JUDGED = ("encoding-gain", "reading", "half-gain", "eval-x", "mask-only", "approximator-gap")
 
 
 # --- measured ---------------------------------------------------------------------------------------------------------
@@ -77,11 +83,15 @@ def fastest(work: Callable[[], object], repeats: int) -> float:
     return min(times)
 
 
-def asked(n: int) -> dict[str, dict[str, float]]:
-    """For each check of a default audit of n rows: rows asked about and seconds of a core, explanation and controls."""
-    data = load("tumours", seed=0)
-    model, count = counting(api.train_model(data))
-    explainer = L2X(k=4, recipe=Recipe(epochs=3)).fit(model, data)
+def asked(n: int, explanations: int, everywhere: bool, brief: bool = True) -> dict[str, dict[str, float]]:
+    """For each check of a default audit of n rows: rows asked about and seconds of a core, explanations and controls.
+
+    A default audit makes curves, infidelity and its light looks on a hundred of the rows; `everywhere`, on all. Where
+    it is `brief` the judges learn for one epoch, which changes no answer of the model.
+    """
+    data = load("reviews:preset=easy,n=3000", seed=0)
+    model, count = counting(api.train_model(data, recipe=Recipe(epochs=3)))
+    given = {f"l2x-{seed}": L2X(8, recipe=Recipe(epochs=3, seed=seed)).fit(model, data) for seed in range(explanations)}
     honest, rows, seconds = suite._timed, Counter[str](), Counter[str]()
 
     def timed(case: Any, subject: Any, check: str, light: bool) -> Any:
@@ -92,13 +102,24 @@ def asked(n: int) -> dict[str, dict[str, float]]:
         return found
 
     count[0] = 0
-    suite._timed = timed
-    try:
-        api.audit(model, data, {"l2x": explainer}, n=n)
-    finally:
-        suite._timed = honest
-    rows["before the checks"] = count[0] - sum(rows.values())
+    usual = {module: module.ROWS for module in CAPPED}
+    with ExitStack() as after:
+        after.callback(setattr, suite, "_timed", honest)
+        after.callback(setattr, smuggling, "RECIPE", smuggling.RECIPE)
+        for module, most in usual.items():
+            after.callback(setattr, module, "ROWS", most)
+            module.ROWS = n if everywhere else most
+        smuggling.RECIPE = replace(smuggling.RECIPE, epochs=1) if brief else smuggling.RECIPE
+        suite._timed = timed
+        api.audit(model, data, given, n=n)
+    rows[BEFORE] = count[0] - sum(rows.values())
     return {"rows": dict(rows), "seconds": {check: round(taken, 3) for check, taken in seconds.items()}}
+
+
+def name(n: int, explanations: int, everywhere: bool) -> str:
+    """Of an entry."""
+    where = "everything on all rows" if everywhere else "by default"
+    return f"{n} rows, {explanations} explanations, {where}"
 
 
 def counting(model: Wrapped) -> tuple[Wrapped, list[int]]:
@@ -225,18 +246,33 @@ def graph(facts: dict[str, Any], rows: int, shard: int, sharing: bool) -> list[T
     return tasks
 
 
-def projected(record: Record) -> dict[str, Any]:
+def counted(record: Record, everywhere: bool) -> tuple[dict[str, float], float]:
+    """Passes that each check needs for a row, and rows asked about however many are audited; for all explanations."""
+    few, many = SIZES[everywhere]
+    found = [[record.entries[name(n, e, everywhere)]["rows"] for n in (few, many)] for e in (1, 2)]
+
+    def whole(check: str) -> tuple[float, float]:
+        (a, b), (c, d) = ([rows.get(check, 0) for rows in pair] for pair in found)
+        slopes = (b - a) / (many - few), (d - c) / (many - few)
+        fixed = b - many * slopes[0], d - many * slopes[1]
+        slope, rest = (one + (EXPLANATIONS - 1) * (two - one) for one, two in (slopes, fixed))
+        return slope, rest
+
+    checks = {check: whole(check) for check in found[1][1]}
+    a_row = {check: round(slope, 2) for check, (slope, _) in checks.items() if slope > 0 and check != BEFORE}
+    a_row["answers and explanations"] = 1 + EXPLANATIONS * 1.5
+    return a_row, sum(rest for _, rest in checks.values())
+
+
+def projected(record: Record, everywhere: bool) -> dict[str, Any]:
     """The measured facts brought to the large model and its machines."""
-    few, many = (record.entries[f"an audit of {n} rows"]["rows"] for n in (50, 100))
-    slopes = {check: (many[check] - few.get(check, 0)) / 50 for check in many}
-    scale = (EXPLANATIONS + 3) / (1 + 3)  # one explanation and the controls were measured
-    by_check = {check: scale * slope for check, slope in slopes.items() if slope > 0 and check != "before the checks"}
-    by_check["answers and explanations"] = 1 + EXPLANATIONS * 1.5
-    alone = {check: 1 + by_check.get(check, 0) for check in by_check}  # each asks for the answer to the whole row
+    by_check, constant = counted(record, everywhere)
+    alone = {check: 1 + count for check, count in by_check.items()}  # each asks for the answer to the whole row
     alone |= {check: 1 + by_check[first] for check, first in AGAIN.items()}
-    constant = scale * sum(many[check] - 100 * slope for check, slope in slopes.items())
-    taken = record.entries["an audit of 100 rows"]["seconds"]
-    judges = sum(taken.get(check, 0.0) for check in JUDGED) / (1 + 3)
+    curve = {check: 1 + (EXPLANATIONS + 3) * (len(curves.STEPS) - 1) for check in CURVES if check in by_check}
+    alone |= curve  # together they leave out what the others have asked
+    full = record.entries["seconds of an audit"]["seconds"]
+    judges = sum(full.get(check, 0.0) for check in JUDGED) / (1 + 3)  # one explanation and the controls
     flop = 2 * PARAMETERS * TOKENS
     a_pass = flop / ASSUMED["flop per second and GPU"]
     return {
@@ -249,9 +285,9 @@ def projected(record: Record) -> dict[str, Any]:
             flop / record.entries["a pass by size"]["sizes"][-1]["flop per second"], 2
         ),
         "seconds a fit": 20_000 * 6 * 3 * a_pass,  # 20,000 rows, six epochs; a step costs three passes
-        "seconds of judges": judges * ASSUMED["judges of long texts, in judges of the table measured here"]
+        "seconds of judges": judges * ASSUMED["judges of long texts, in judges of the reviews measured here"]
         + constant / (EXPLANATIONS + 3) * a_pass,
-        "seconds of sums a row": record.entries["bootstrap sums a row"] * len(many) * (EXPLANATIONS + 3) / 64,
+        "seconds of sums a row": record.entries["bootstrap sums a row"] * len(full) * (EXPLANATIONS + 3) / 64,
         "bytes of answers": 4 * 2 * (EXPLANATIONS + 3),
         "seconds lost for a task": record.entries["engine ray"]["seconds lost for a task"],
     }
@@ -291,16 +327,21 @@ def main() -> None:
     record.entry("bootstrap sums a row", sums)
     for backend in ("joblib", "ray"):
         record.entry(f"engine {backend}", partial(engine, backend))
-    for n in (50, 100):
-        record.entry(f"an audit of {n} rows", partial(asked, n))
-    facts = projected(record)
+    for everywhere, sizes in SIZES.items():
+        for n, e in product(sizes, (1, 2)):
+            record.entry(name(n, e, everywhere), partial(asked, n, e, everywhere))
+    record.entry("seconds of an audit", partial(asked, 200, 1, everywhere=False, brief=False))
+    facts, default = (projected(record, everywhere=every) for every in (True, False))
     record.summary = {
         "assumed": ASSUMED,
         "facts": facts,
+        "facts of a default audit": default,
         "by GPUs": [planned(facts, gpus) for gpus in (8, 64, 256, 1024)],
         "by shard, 50 workers die": [planned(facts, 256, shard, deaths=50) for shard in (128, 512, 2048, 8192, 32768)],
         "every check a task of its own": planned(facts, 256, sharing=False),
+        "a default audit": [planned(default, gpus) for gpus in (8, 64, 256)],
         "ten thousand rows": planned(facts, 8, 256, rows=10_000),
+        "ten thousand rows, a default audit": planned(default, 8, 256, rows=10_000),
     }
     record.save()
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from speed import grounds
 from speed.measuring import bar, listening, memory
-from speed.processes import apart
+from speed.processes import part
 from unmask import api
 from unmask.audit import CHECKS, smuggling, suite
 from unmask.audit.subjects import Settings
@@ -30,13 +30,14 @@ def defaults(small: bool) -> dict[str, Any]:
     """The default audit of two explanations (L2X and occlusion) and the three controls, and its checks one by one.
 
     `answers` are rows that the model is asked about. One by one each check is an audit of its own, which asks for the
-    answers to the audited rows and to those of its judges first; `in checks` leaves that preparation out on both sides.
+    answers to the audited rows and to those of its judges first; `in checks` leaves that preparation out on both sides:
+    what is left there is mostly occlusion that is asked again about moved rows, which no two checks have in common.
     For this comparison the judges learn for one epoch, which changes no answer of the model. `apart` is the largest
     difference of any value, measured together and one by one.
     """
     rows, bars = [], []
     for name, k in list(TASKS.items())[: 1 if small else None]:
-        found = apart("auditing:one", name, k, small)
+        found = part("audit", "auditing:one", name, k, small, keep=not small)
         rows.append(found)
         bars.append(bar(3, f"{name}: answers over those of its checks one by one", found["share"], most=0.5))
         bars.append(bar(3, f"{name}: largest difference of a value", found["apart"], most=1e-5))
@@ -99,11 +100,11 @@ def memory_(small: bool) -> dict[str, Any]:
     it is out of memory whenever a batch has more than 16 rows; its audit is compared with that of the same model
     without this limit.
     """
-    large = apart("auditing:many", 200 if small else 20_000, small)
-    narrow = apart("auditing:narrow", 20 if small else 200, small)
+    large = part("memory", "auditing:many", 200 if small else 20_000, small, keep=not small)
+    narrow = part("memory", "auditing:narrow", 20 if small else 200, small, keep=not small)
     bars = [
         bar(8, f"{large['rows']} images audited, MB at the peak", large["MB at the peak"], most=LIMIT),
-        bar(8, "narrow model: audits finished", narrow["finished"], least=1),
+        bar(8, "narrow model: share of its verdicts that are those of the wide one", narrow["same verdicts"], least=1),
     ]
     return {"bars": bars, "tables": {"Many rows": [large], "A model with little memory": [narrow]}}
 
@@ -149,7 +150,8 @@ def narrow(n: int, small: bool) -> dict[str, Any]:
         given = {"l2x": L2X(8, recipe=grounds.SHORT), "gradient": "integrated-gradients"}
         given["l2x"] = given["l2x"].fit(model, data)
         found[name] = api.audit(model, data, given, n=n, pool=200, checks=FEW if small else "default")
-    verdicts = [[v.verdict for v in report.verdicts] for report in found.values()]
+    verdicts = [{v.explanation: v.verdict for v in report.verdicts} for report in found.values()]
+    same = sum(verdicts[0][name] == verdicts[1][name] for name in verdicts[0]) / len(verdicts[0])
     values = [_values(report.findings) for report in found.values()]
     far = max(abs(values[0][key] - values[1][key]) for key in values[0] if key in values[1])
-    return {"rows": n, "finished": 1, "same verdicts": verdicts[0] == verdicts[1], "values apart by": f"{far:.2g}"}
+    return {"rows": n, "same verdicts": same, "values apart by": f"{far:.2g}"}

@@ -20,7 +20,9 @@ def pays(small: bool) -> dict[str, Any]:
     """The default network for digits of MNIST, compiled by torch (inductor) and as it is, batches of 128 rows.
 
     Compiling is done once for each network, and again for each size of a batch: `seconds to compile` is the first step,
-    by the clock. It needs a compiler of C++. Nothing in the package is compiled, for what this table says.
+    by the clock. It needs a compiler of C++. Nothing in the package is compiled: a step of training is slower so, and
+    what a pass gains is lost again where audits ask batches of many sizes. Who asks the same size over and over can
+    give the audit a compiled network: `wrap(torch.compile(net))`.
     """
     data = load("digits" if small else "mnist", seed=0, **({} if small else {"rows": (BATCH, 100, 100)}))
     reader = read(data)

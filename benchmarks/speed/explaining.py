@@ -12,9 +12,10 @@ from torch import Tensor
 from peers import quietly
 from speed import grounds
 from speed.measuring import Times, bar, in_turns, seconds
+from unmask.explainers.smoothgrad import SmoothGrad
 from unmask.models import Wrapped
 from unmask.nets.vocabulary import END, HIDDEN
-from unmask.types import Dataset
+from unmask.types import Dataset, Inputs
 
 Perturbing = dict[str, Callable[[int], object]]
 """Method -> a function that explains row i."""
@@ -31,8 +32,9 @@ def images(small: bool) -> dict[str, Any]:
 
     The unit is one pass of the explained network over the same rows. `on top` leaves out the one model call that names
     the class to explain; the last two columns compare with the slowest selector, without that call and with it. The
-    others are measured on a few rows and scaled; LIME, SHAP and captum's integrated gradients have their default
-    settings, captum's KernelSHAP 200 samples: by default it takes 25, fewer than there are pixels.
+    others are measured on a few rows, of texts on those of mean length, and scaled. LIME, SHAP and captum's integrated
+    gradients have their default settings, captum's KernelSHAP 200 samples: by default it takes 25, fewer than there are
+    pixels.
     """
     model, data = grounds.mnist(100 if small else 1000, 64 if small else 1000)
     return _compared(model, data, 25, _image_peers(model, data, small), "images", small)
@@ -50,7 +52,8 @@ def _compared(model: Wrapped, data: Dataset, k: int, others: Perturbing, kind: s
     works = {"one pass": lambda: model(x)}
     works |= {name: lambda e=e: e.explain(x) for name, e in fitted.items()}
     times = in_turns(works, 2 if small else 5)
-    single = {name: _few(work, 1 if small else 3) for name, work in others.items()}
+    few = _usual(x, 2 if small else 4)
+    single = {name: _few(work, few) for name, work in others.items()}
     unit = times["one pass"].median / n
     top = {name: times[name].over(times["one pass"]) - 1 for name in fitted}
     rows = [
@@ -72,15 +75,25 @@ def _compared(model: Wrapped, data: Dataset, k: int, others: Perturbing, kind: s
     ]
     bars = [bar(1, f"{kind}, {name}: passes on top of the model call", top[name], most=1.5) for name in fitted]
     for rival in (name for name in single if name.lower().startswith(SAMPLED)):
-        gain = single[rival].median / alone
-        bars.append(bar(1, f"{kind}, slowest selector alone: times faster than {rival}", gain, least=500))
+        for what, taken in (("selector alone", alone), ("whole call", whole)):
+            gain = single[rival].median / taken
+            bars.append(bar(1, f"{kind}, slowest {what}: times faster than {rival}", gain, least=500))
     return {"bars": bars, "tables": {f"{n} rows, milliseconds for each": rows}}
 
 
-def _few(work: Callable[[int], object], rows: int) -> Times:
-    """Seconds for each of a few rows; the first one warms up."""
-    work(0)
-    return Times(tuple(seconds(lambda i=i: work(i)) for i in range(1, 1 + rows)))
+def _usual(x: Inputs, many: int) -> list[int]:
+    """Some rows; of texts those whose lengths are nearest to the mean."""
+    if isinstance(x, Tensor):
+        return list(range(many))
+    lengths = np.array([len(row) for row in x])
+    return np.abs(lengths - lengths.mean()).argsort(kind="stable")[:many].tolist()
+
+
+def _few(work: Callable[[int], object], rows: list[int]) -> Times:
+    """Seconds for each of a few rows but the first, which warms up."""
+    first, *others = rows
+    work(first)
+    return Times(tuple(seconds(lambda i=i: work(i)) for i in others))
 
 
 def _image_peers(model: Wrapped, data: Dataset, small: bool) -> Perturbing:
@@ -129,10 +142,12 @@ def _word_peers(model: Wrapped, data: Dataset, small: bool) -> Perturbing:
         hidden = shap.KernelExplainer(_presence(model, x[i]), np.zeros((1, len(x[i]))))
         return hidden.shap_values(np.ones(len(x[i])), nsamples=50 if small else "auto", silent=True)
 
-    def captum_one(i: int) -> object:
+    smooth = SmoothGrad(10, draws=50).fit(model, data)
+
+    def captum_one(i: int, samples: int = 20 if small else 200) -> object:
         forward = _presence(model, x[i])
         method = KernelShap(lambda kept: torch.as_tensor(forward(kept.numpy())))
-        return method.attribute(torch.ones(1, len(x[i])), target=1, n_samples=20 if small else 200)
+        return method.attribute(torch.ones(1, len(x[i])), target=1, n_samples=samples)
 
     def path_one(i: int) -> object:
         ids = model.feed(x[i : i + 1])
@@ -144,7 +159,9 @@ def _word_peers(model: Wrapped, data: Dataset, small: bool) -> Perturbing:
         ),
         "SHAP's KernelExplainer": shap_one,
         "captum's KernelSHAP, 200 samples": captum_one,
+        "captum's KernelSHAP by default (25 samples)": lambda i: captum_one(i, 25),
         "integrated gradients of captum, 50 steps": path_one,
+        "SmoothGrad of unmask, 50 draws": lambda i: smooth.explain(x[i : i + 1]),
     }
 
 

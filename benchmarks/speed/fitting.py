@@ -79,16 +79,20 @@ def run(name: str, model: Wrapped, data: Dataset, epoch: Epoch, k: int = K) -> A
 
 def _round(model: Wrapped, data: Dataset) -> dict[str, float]:
     """Seconds of an epoch of the model and of each explainer."""
-    reader = model.module.reader
-    net = nets.default(reader, len(data.classes), seed=0)
-    train, held = ((reader.prepare(split.x), split.y) for split in (data.train, data.validation))
-    recipe = grounds.one_epoch(RECIPES["image"])
-    found = {"model": seconds(lambda: fit_classifier(net, train, held, recipe))}
+    found = {"model": of_model(model, data)}
     for name in grounds.LEARNED:
         epoch = Epoch()
         run(name, model, data, epoch)
         found[name] = epoch.seconds
     return found
+
+
+def of_model(model: Wrapped, data: Dataset) -> float:
+    """Seconds of an epoch of the explained network, trained anew."""
+    reader = model.module.reader
+    net = nets.default(reader, len(data.classes), seed=0)
+    train, held = ((reader.prepare(split.x), split.y) for split in (data.train, data.validation))
+    return seconds(lambda: fit_classifier(net, train, held, grounds.one_epoch(RECIPES["image"])))
 
 
 def _counted(explainer: Any, model: Wrapped, players: Mapping[str, Any], epoch: Epoch) -> dict[str, Any]:
