@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import field, fields, make_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,12 +13,13 @@ import torch
 from unmask.audit import fresh, smuggling
 from unmask.methods import make
 from unmask.models import shown
-from unmask.reproduce import measuring, references, tables_of
+from unmask.reproduce import PAPERS, measuring, references, tables_of
 from unmask.reproduce.measuring import Trial, audited, interval, kept_in, measure
 from unmask.reproduce.references import reference
 from unmask.reproduce.tables import SCALES, Table
 from unmask.training import Recipe
 
+RESULTS = Path(__file__).parents[2] / "results"
 DIGITS = Table(
     "t",
     "digits",
@@ -44,6 +47,36 @@ def test_a_key_names_the_rows_of_its_own_scale(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(references.SIZES, ("words", "default"), (10, 10, 10))
     again = {scale: Trial(words, "l2x", 0, scale).key for scale in SCALES}
     assert [scale for scale in SCALES if after[scale] != again[scale]] == ["default"]
+
+
+def test_a_new_field_with_a_default_keeps_every_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = next(t for t in tables_of("meed") if t.kind == "words")
+    trials = [Trial(words, row, 0, "default") for row in ("random", "gradient", "l2x")]
+    before = [trial.key for trial in trials]
+
+    def grown(thing: Any, default: int) -> Any:
+        """The same with one more field."""
+        old = [(f.name, f.type, field(default=getattr(thing, f.name))) for f in fields(thing) if f.init]
+        new = ("new", int, field(default=default))
+        return make_dataclass(type(thing).__name__, [*old, new], frozen=True)()
+
+    def keys(default: int, given: int) -> list[str]:
+        monkeypatch.setattr(measuring, "make", lambda *settings: replace(grown(make(*settings), default), new=given))
+        recipe = replace(grown(Recipe(epochs=5, batch=40, rate=1e-3), default), new=given)
+        monkeypatch.setitem(references.RECIPES, "words", recipe)
+        return [trial.key for trial in trials]
+
+    assert keys(0, 0) == before
+    assert not set(keys(0, 1)) & set(before)
+
+
+def test_a_key_is_the_one_that_results_were_kept_under() -> None:
+    """Each of them is in the files under results/."""
+    kept = {
+        json.loads(line)["key"] for path in RESULTS.glob("*.jsonl") for line in path.read_text("utf-8").splitlines()
+    }
+    for paper in PAPERS:
+        assert kept & {Trial(t, row, 0, "default").key for t in tables_of(paper) for row in t.rows}, paper
 
 
 def test_turns_go_seed_by_seed_controls_first_then_the_longest() -> None:

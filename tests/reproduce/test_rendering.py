@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
+
+from unmask.cli.reproduce import render_step
 from unmask.reproduce.rendering import as_markdown, claim_of, grid, measured
 from unmask.reproduce.tables import Table
+
+ROOT = Path(__file__).parents[2]
 
 
 def line(row: str, metric: str, here: float | None, paper: float | None) -> dict[str, Any]:
@@ -94,3 +100,13 @@ def test_a_table_without_its_first_metric_is_left_out() -> None:
     kept = measured({**found, "controls": []}, (first, second))
     assert [(x["table"], x["metric"]) for x in kept["rows"]] == [("1", "fs-m")]
     assert measured({**found, "controls": []}, (second,))["rows"] == []
+
+
+def test_the_page_of_the_documentation_is_what_the_results_say(tmp_path: Path) -> None:
+    """To the letter, and so are its pictures where the same matplotlib draws them."""
+    render_step(ROOT / "results", tmp_path / "results.md", "default")
+    for path in sorted(tmp_path.iterdir()):
+        kept = (ROOT / "docs" / path.name).read_text("utf-8")
+        elsewhere = path.suffix == ".svg" and f"Matplotlib v{mpl.__version__}" not in kept
+        assert elsewhere or path.read_text("utf-8") == kept, f"docs/{path.name}: run unmask reproduce render"
+    assert len(list(tmp_path.iterdir())) > 9

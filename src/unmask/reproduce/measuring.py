@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from unmask.loading import load as load_explainer
 from unmask.masking.removals import make_removal
 from unmask.methods import make
 from unmask.models import Wrapped, shown
-from unmask.reproduce import choices
+from unmask.reproduce import choices, marks
 from unmask.reproduce.attentive import LONG_ROWS, PRETRAINED_ROWS, REVIEWS, STEADY_ROWS, VANILLA, VANILLA_TRANSFORMER
 from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE
 from unmask.reproduce.references import SIZES, amount, recipe_of, reference
@@ -36,7 +35,7 @@ from unmask.reproduce.tables import (
     made,
     named,
 )
-from unmask.task import seeded, settings_of
+from unmask.task import seeded
 from unmask.types import Dataset, Explanation, Split
 
 __all__ = ["COSTLY", "SCHEMES", "Trial", "audited", "interval", "kept_in", "measure", "percent", "rows_behind", "some"]
@@ -76,8 +75,7 @@ class Trial:
             made_of: tuple[Any, ...] = ((method, settings), *others[t.kind])
         else:
             made_of = (method, settings, amount(t, self.scale), recipe_of(t, self.scale, 0))
-        mark = hashlib.blake2b(repr(made_of).encode(), digest_size=4).hexdigest()  # other settings, another trial
-        row = named(self.row, t)
+        mark, row = marks.mark(*made_of), named(self.row, t)  # other settings, another trial
         return f"{t.dataset} k={t.k} {t.removal} {self.scale} {row} seed={self.seed} {mark}"
 
     @property
@@ -99,8 +97,8 @@ def _whole(table: Table, method: str, settings: dict[str, Any]) -> tuple[str, di
     if method in AS_IT_IS or table.kind == "critique" or (table.kind == "rationale" and method in CONTROLS):
         return method, settings
     if table.kind == "attention":
-        return method, settings_of(SCHEMES[method](**settings))
-    return method, settings_of(make(method, table.k or SHARE, table.removal, settings))
+        return method, marks.settings(SCHEMES[method](**settings))
+    return method, marks.settings(make(method, table.k or SHARE, table.removal, settings))
 
 
 def measure(trial: Trial, cache: Path) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -15,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from unmask import nets, seeds
 from unmask.data import DATASETS, load
 from unmask.models import Wrapped, bind, wrap
+from unmask.reproduce import marks
 from unmask.reproduce.tables import Scale, Table
 from unmask.training import Recipe, fit_classifier
 from unmask.types import Dataset
@@ -71,8 +71,7 @@ def reference(table: Table, seed: int, scale: Scale, cache: Path) -> Reference:
 
 def model_file(table: Table, seed: int, scale: Scale, cache: Path) -> Path:
     """Where the model is kept; other rows or another recipe have another name."""
-    made_of = (amount(table, scale), recipe_of(table, scale, seed))
-    mark = hashlib.blake2b(repr(made_of).encode(), digest_size=4).hexdigest()
+    mark = marks.mark(amount(table, scale), recipe_of(table, scale, seed))
     return cache / f"{table.dataset}-{table.removal}-{scale}-{seed}-{mark}.safetensors"
 
 
