@@ -73,8 +73,8 @@ class Layout:
         return self.kind in ("words", "sentences")
 
     @cached_property
-    def _index(self) -> Tensor:
-        return torch.tensor(self.owner, dtype=torch.long)
+    def _index(self) -> Tensor | None:  # none where the units are the columns or pixels themselves, all in place
+        return None if self.owner == tuple(range(len(self.units))) else torch.tensor(self.owner, dtype=torch.long)
 
     def valid(self, x: Inputs) -> Tensor:
         """(n, d) bool: which units exist in each row; for texts d is the longest row's length."""
@@ -85,15 +85,15 @@ class Layout:
 
     def spread(self, kept: Tensor) -> Tensor:
         """(n, d) over units -> (n, columns) or (n, 1, height, width) over the input."""
-        one_by_one = self.owner == tuple(range(len(self.units)))  # columns or pixels themselves: all are in place
-        wide = kept if one_by_one else kept[:, self._index.to(kept.device)]
+        wide = kept if self._index is None else kept[:, self._index.to(kept.device)]
         return wide if self.kind == "table" else wide.reshape(len(kept), 1, *self.shape[1:])
 
     def gather(self, values: Tensor) -> Tensor:
         """Values over the input, (n, *shape), summed to (n, d) over units."""
         flat = values if self.kind == "table" else values.sum(1).flatten(1)
-        total = torch.zeros(len(flat), self.d, dtype=flat.dtype, device=flat.device)
-        return total.index_add_(1, self._index.to(flat.device), flat)
+        if self._index is None:
+            return flat
+        return flat.new_zeros(len(flat), self.d).index_add_(1, self._index.to(flat.device), flat)
 
 
 class Frames(Protocol):

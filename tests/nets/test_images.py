@@ -7,6 +7,7 @@ import torch
 
 from nets.samples import SETS, dataset, grid, values
 from unmask.nets import PixelNet, PixelSelector, read
+from unmask.nets.images import _narrow
 from unmask.types import Layout
 
 
@@ -62,3 +63,16 @@ def test_zero_removal_makes_a_hidden_pixel_black() -> None:
     black = data.train.x.clone()
     black[:, :, 1, 2] = 0.0
     torch.testing.assert_close(net(data.train.x, kept), net(black))
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_few_maps_by_products_are_those_of_the_convolution(outputs: int) -> None:
+    layout = grid(3, 7)
+    net = PixelSelector(read(dataset(layout, values(layout))), 4, outputs=outputs)
+    z = torch.randn(5, 8, 7, 6, requires_grad=True)
+    ours, plain = _narrow(net.net[-1], z), net.net[-1](z)
+    torch.testing.assert_close(ours, plain, rtol=0, atol=1e-5)
+    given = [z, net.net[-1].weight, net.net[-1].bias]
+    weight = torch.randn(plain.shape)
+    for a, b in zip(*(torch.autograd.grad((m * weight).sum(), given) for m in (ours, plain)), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
