@@ -19,6 +19,7 @@ __all__ = [
     "entropy",
     "js_logits",
     "jsd",
+    "kendall",
     "kl",
     "kl_logits",
     "overlap",
@@ -138,3 +139,14 @@ def conicity(states: Tensor, valid: Tensor) -> Tensor:
 def _kl_terms(p: Tensor, q: Tensor) -> Tensor:
     tiny = torch.finfo(p.dtype).tiny
     return torch.xlogy(p, p.clamp(min=tiny)) - torch.xlogy(p, q.clamp(min=tiny))
+
+
+def kendall(a: Tensor, b: Tensor, valid: Tensor, batch: int = 64) -> Tensor:
+    """(n,) Kendall's tau-b over the valid units of each row; nan where one side has nothing but ties."""
+    found = []
+    for left, right, there in zip(a.split(batch), b.split(batch), valid.split(batch), strict=True):
+        pair = (there[:, :, None] & there[:, None]).triu(1)
+        signs = [(t[:, :, None] - t[:, None]).sign() * pair for t in (left, right)]
+        untied = [(sign != 0).sum((1, 2)).double() for sign in signs]
+        found.append((signs[0] * signs[1]).double().sum((1, 2)) / (untied[0] * untied[1]).sqrt())
+    return torch.cat(found).float()

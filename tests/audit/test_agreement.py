@@ -149,3 +149,17 @@ def test_alone_there_is_nobody_to_agree_with():
     found = agreement.feature_agreement(case, case.subjects[0])
     assert bool(found.values.isnan().all())
     assert found.note == "there is no other explanation to compare with"
+
+
+@pytest.mark.parametrize(("check", "rank"), [("sign-agreement", False), ("signed-rank-agreement", True)])
+def test_signs_are_compared_among_the_units_of_the_largest_size(check, rank):
+    """Among the highest scores there are no opposite signs: the published top is by size."""
+    case = audited(("a", "b"))
+    a, b, _ = case.subjects
+    found = function_of(check)(case, a).values
+    for one, other, value in zip(a.explanation.scores.tolist(), b.explanation.scores.tolist(), found, strict=True):
+        first, second = (sorted(range(len(s)), key=lambda j, s=s: -abs(s[j]))[:2] for s in (one, other))
+        pairs = zip(first, second, strict=True) if rank else ((j, j) for j in first if j in second)
+        assert float(value) == sum(i == j and one[i] * other[j] > 0 for i, j in pairs) / 2
+    flipped = replace(b, explanation=replace(b.explanation, scores=-a.explanation.scores))
+    assert float(function_of(check)(replace(case, subjects=(a, flipped), memory={}), a).values.max()) == 0.0

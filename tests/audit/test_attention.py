@@ -15,9 +15,9 @@ from audit.lookers import Looker, attention_of, chance, looking, own, scored
 from unmask import distances, seeds
 from unmask.audit import CHECKS, astray, attention, chosen, function_of, smuggling
 from unmask.audit import looking as at
-from unmask.audit.attention import kendall
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
+from unmask.distances import kendall
 from unmask.judge import RECIPE
 from unmask.models import bind, wrap
 from unmask.nets import read
@@ -109,8 +109,21 @@ def test_the_answer_moves_by_as_much_as_the_noise_says():
     said, w = at.shaken(case, s)
     assert_close(attention.tvd(case, own(case)).values, distances.tvd(case.full, said))
     assert_close(attention.jsd(case, own(case)).values, distances.jsd(s.w, w, s.valid))
-    null = attention.tvd(case, chance(case)).values
-    assert_close(null[1:], distances.tvd(case.full[1:], case.full[:-1]))
+
+
+def test_answers_are_compared_with_those_of_rows_drawn_at_random_and_never_with_themselves():
+    """Sorted by class, the next row has the same answer: that would be no level to compare with."""
+    case = looking("honest", sharp=3.0)
+    order = case.target.argsort(stable=True)
+    rows = {name: getattr(case, name)[order] for name in ("valid", "target", "full")}
+    in_order = replace(case, x=[case.x[i] for i in order.tolist()], memory={}, **rows)
+    every = distances.tvd(case.full[:, None].expand(-1, len(order), -1).flatten(0, 1), case.full.repeat(len(order), 1))
+    mean = float(every.sum() / (len(order) * (len(order) - 1)))
+    for it in (case, in_order):
+        null = attention.tvd(it, chance(it)).values
+        assert float(null.mean()) == pytest.approx(mean, abs=4 * float(every.std()) / len(order) ** 0.5)
+        far = distances.tvd(it.full, it.full.roll(1, 0)).mean()
+    assert float(far) < mean / 5  # what the next row would have said
 
 
 class Probable(Looker):
@@ -151,6 +164,9 @@ def test_words_that_decide_without_their_weight_go_past_attention(how, past):
     found = attention.bypass(case, own(case))
     share = float(found.values.sum() / found.over.sum())
     assert share == pytest.approx(past, abs=0.05)
+    null = attention.bypass(case, chance(case))  # a word drawn at random, over what that word does
+    if how == "hiding":
+        assert float(null.values.sum() / null.over.sum()) == pytest.approx(1.0, abs=0.05)
 
 
 def test_more_words_replaced_move_attention_more():
@@ -160,6 +176,17 @@ def test_more_words_replaced_move_attention_more():
     assert_close(found.curve[1.0], found.values)
     assert float(found.curve[5.0].mean()) > float(found.curve[1.0].mean())
     assert not attention.jsd_words(case, chance(case)).curve
+
+
+def test_the_answer_moves_by_as_much_as_replaced_words_say():
+    case = looking("honest", sharp=3.0)
+    found = attention.tvd_words(case, own(case))
+    assert list(found.curve) == [1.0, 3.0, 5.0]
+    for n, values in found.curve.items():
+        moved = case.model.module(at.replaced(case, at.see(case), int(n))).softmax(1).detach()
+        assert_close(values, distances.tvd(case.full, moved))
+    assert float(found.curve[5.0].mean()) > 0.1
+    assert_close(attention.tvd_words(case, chance(case)).values, attention.tvd(case, chance(case)).values)
 
 
 def test_permutation_is_the_median_over_the_draws():

@@ -14,6 +14,8 @@ from audit.cases import planted, small_case, table
 from unmask import api
 from unmask.audit import baseline
 from unmask.audit.case import Subject
+from unmask.audit.gathering import silent
+from unmask.audit.stability import HIDES_NOTHING
 from unmask.audit.subjects import control
 from unmask.errors import InputError
 from unmask.masking import REMOVALS
@@ -112,3 +114,13 @@ def test_what_hides_nothing_has_no_value():
             return Shifty().explain(x, target)
 
     assert baseline.removal_sensitivity(case, asked(case, Plain())).note == "it has no removal that could be changed"
+
+
+def test_what_cannot_change_is_no_evidence():
+    """A gradient hides no unit: the removal that it was fitted with says nothing for it."""
+    net = nn.Sequential(nn.Flatten(), nn.Linear(9, 8), nn.ReLU(), nn.Linear(8, 2))
+    case = small_case(planted("image"), k=K, model=wrap(net, outputs="logits"))
+    for method, silent_ in (("gradient", True), ("occlusion", False)):
+        found = baseline.removal_sensitivity(case, asked(case, api.fit(case.model, case.data, K, method=method)))
+        assert (found.note == HIDES_NOTHING) is silent_
+        assert silent(found) is silent_

@@ -187,6 +187,7 @@ def test_what_cannot_be_done_is_said():
 def test_layers_come_from_the_output_to_the_input_in_a_few_groups(monkeypatch):
     net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8)), nn.Linear(8, 2))
     assert dependence.layers(net) == [["3"], ["2.1"], ["2.0"], ["0"]]
+    assert dependence.layers(net, ("3", "0", "2.0", "2.1")) == [["2.1"], ["2.0"], ["0"], ["3"]]
     monkeypatch.setattr(dependence, "GROUPS", 2)
     assert dependence.layers(net) == [["3", "2.1"], ["2.0", "0"]]
 
@@ -202,6 +203,24 @@ def test_a_cascade_draws_more_and_more_anew_and_alone_only_one():
 
     assert [changed(m) for m in cascade.values()] == [{"2"}, {"2", "0"}]
     assert [changed(m) for m in alone.values()] == [{"2"}, {"0"}]
+
+
+class Backward(nn.Module):
+    """Registers its last layer first."""
+
+    def __init__(self):
+        super().__init__()
+        self.head, self.body = nn.Linear(8, 2), nn.Linear(D, 8)
+
+    def forward(self, x):
+        return self.head(self.body(x).relu())
+
+
+def test_a_cascade_begins_with_the_layer_that_answers_whatever_the_order_of_registration():
+    case = small_case(wide(), model=wrap(Backward(), outputs="logits"), k=K)
+    own = case.model.module.state_dict()
+    first = next(dependence._by_layers(case, cumulative=True))[1].module.state_dict()
+    assert {key.partition(".")[0] for key, v in first.items() if not torch.equal(v, own[key])} == {"head"}
 
 
 def test_curves_over_layers_what_looks_falls_what_does_not_stays():

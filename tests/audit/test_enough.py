@@ -77,6 +77,8 @@ def test_the_approximator_gap_is_its_accuracy_less_the_models():
     gap = enough.approximator_gap(case, it).values
     model = (case.shown(kept).argmax(1) == case.target).float()
     assert torch.equal(gap, (read == case.target).float() - model)
+    level = enough.approximator_gap(replace(case, subjects=(it,)), subject(case, kept, "random")).values
+    assert not bool(level.any())
     none = enough.approximator_gap(case, subject(case, kept))
     assert bool(none.values.isnan().all())
     assert none.note

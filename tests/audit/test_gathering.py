@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from unmask import seeds
 from unmask.audit import function_of
 from unmask.audit.case import Values
 from unmask.audit.evidence import ALPHA
-from unmask.audit.gathering import Bench, _in_vain, _seeming, by_chance, p_values
+from unmask.audit.gathering import Bench, _in_vain, _one_sided, _seeming, by_chance, p_values
 from unmask.audit.statistics import Bootstrap
 from unmask.masking import subsets
 
@@ -74,3 +75,20 @@ def test_what_was_looked_at_in_vain_is_what_has_no_value_in_any_check():
     assert _in_vain(bench, "it", ("a",))
     assert not _in_vain(bench, "it", ("a", "b"))
     assert not _in_vain(bench, "it", ("c",))  # it was not looked at
+
+
+def test_one_side_is_told_from_luck():
+    """Ten classes of ten rows each, all kept in seven of ten: some two differ by more than half, by luck."""
+    case, said = small_case(DATA), 0
+    for seed in range(200):
+        rng = seeds.generator(seed)
+        rows = replace(case, target=torch.arange(100) % 10, data=SimpleNamespace(classes=tuple("abcdefghij")))
+        same = (torch.rand(100, generator=rng) < 0.7).float()
+        spread = [float(same[rows.target == c].mean()) for c in range(10)]
+        said += bool(_one_sided(rows, same))
+        assert not (_one_sided(rows, same) and max(spread) - min(spread) <= 0.5)
+    assert said <= 10
+    clear = replace(rows, target=torch.arange(100) % 2)
+    assert _one_sided(clear, (clear.target == 0).float()) == (
+        "it keeps the answer in 100% of the rows of class a, but in 0% of the rows of class b"
+    )

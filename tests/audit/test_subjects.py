@@ -209,3 +209,14 @@ def test_a_control_of_varying_numbers_can_be_asked_about_other_rows() -> None:
 def test_a_ready_made_explanation_needs_rows_to_be_judged_on():
     with pytest.raises(InputError, match="judged on the audited rows alone: 10 or more are needed, got 9"):
         assemble(MODEL, DATA, {"mine": ready()}, Settings(k=2, n=9))
+
+
+def test_rows_for_the_judges_are_drawn_from_all_over_a_sorted_split():
+    data = table(1200)
+    data = replace(data, test=data.test.rows(data.test.y.argsort(stable=True)))
+    kept = torch.zeros_like(data.test.valid)
+    kept[:, :2] = True
+    mine = Explanation(kept.float(), kept, data.test.valid, MODEL(data.test.x).argmax(1))
+    spare = assemble(bind(wrap(linear), data), data, {"mine": mine}, Settings(k=2, n=20, pool=40)).subjects[0].spare
+    assert len(spare.x) == 40
+    assert float(spare.target.double().mean()) == pytest.approx(float(mine.target.double().mean()), abs=0.3)

@@ -48,3 +48,12 @@ def test_the_same_seed_gives_the_same_exchange():
     valid = lengths(*range(4, 40))
     kept = subsets.uniform(valid, 2, seeds.generator(0))
     assert torch.equal(permuted(kept, valid, seeds.generator(3)), permuted(kept, valid, seeds.generator(3)))
+
+
+def test_a_row_left_over_after_the_blocks_is_exchanged_too():
+    """Blocks of texts of like length; 1057 rows leave a block of one, whose row would keep its own mask."""
+    n = 1057
+    valid = torch.ones(n, n + 1, dtype=torch.bool)
+    valid[0, -1] = False
+    marked = torch.eye(n, n + 1, dtype=torch.bool)
+    assert not bool((permuted(marked, valid, seeds.generator(0)) & marked).any())

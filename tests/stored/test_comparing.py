@@ -62,6 +62,16 @@ def test_a_report_does_not_differ_from_itself(tmp_path: Path) -> None:
     assert not {change.check for change in found.changes} & {"seconds", "calls"}
 
 
+def test_a_p_value_is_no_mean_over_rows(tmp_path: Path) -> None:
+    """It is uniform by chance: from .2 to .6 is nothing, though it is the same in every row."""
+    reports = []
+    for name, p in (("a.json", 0.2), ("b.json", 0.6)):
+        base = findings()
+        more = replace(base.rows[0], explanation="l2x", check="encoding-p", value=p, values=(p,) * base.rows[0].n)
+        reports.append(stored(tmp_path, replace(base, rows=(*base.rows, more)), name))
+    assert "encoding-p" not in {change.check for change in compare(*reports).changes}
+
+
 def test_a_change_has_a_direction(tmp_path: Path) -> None:
     before = stored(tmp_path)
     after = stored(tmp_path, replace(findings(fs_m=0.4, fu_m=0.1), task="other"), "b.json")

@@ -150,6 +150,7 @@ CHECKS: dict[str, Check] = {
         "lower",
         "How much more often the method's own approximator finds the answer in the selection than the model does.",
         "Bai et al. 2021",
+        null="0, no gap",
     ),
     "sen": Check(
         "stability:sen",
@@ -296,5 +297,4 @@ def lighter(wanted: str | Iterable[str] = "default") -> tuple[str, ...]:
 def function_of(name: str) -> Callable[..., Any]:
     """The function behind a check, imported when it is asked for."""
     module, _, attribute = CHECKS[name].path.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(f"unmask.audit.{module}"), attribute)
-    return found
+    return getattr(importlib.import_module(f"unmask.audit.{module}"), attribute)  # type: ignore[no-any-return]

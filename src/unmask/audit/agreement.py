@@ -1,7 +1,8 @@
 """Do the methods agree? Six measures for each pair of explanations, "The Disagreement Problem", Krishna et al. 2022.
 
 Units are ordered by their score toward the class, as they are kept, not by its size as the paper has it: the logits of
-a learned selector mean nothing by their size. `order(..., by_size=True)` gives the paper's order.
+a learned selector mean nothing by their size. Only where signs are compared the top k are those of the largest size, as
+published: among the highest scores opposite signs never meet. `order(..., by_size=True)` gives the paper's order.
 """
 
 from __future__ import annotations
@@ -116,12 +117,15 @@ def rank_agreement(case: Case, subject: Subject) -> Values:
 
 
 def sign_agreement(case: Case, subject: Subject) -> Values:
-    """|units in both top-k whose scores have the same sign| / k; scores without a sign count as positive."""
+    """|units in both top-k, by |score|, whose scores have the same sign| / k; scores of 0 have a sign of their own.
+
+    Of learned selectors, whose scores are logits, a sign says little.
+    """
     return _with_others(case, subject, "sign")
 
 
 def signed_rank_agreement(case: Case, subject: Subject) -> Values:
-    """Share of the k first ranks at which a and b have the same unit with the same sign."""
+    """Share of the k first ranks, by |score|, at which a and b have the same unit with the same sign."""
     return _with_others(case, subject, "signed rank")
 
 
@@ -168,21 +172,21 @@ def _agreed(case: Case, subjects: Sequence[Subject]) -> Agreed:
     return found
 
 
-Ranked = tuple[Order, Tensor, Tensor]
-"""The order of the units in some rows, their standard ranks, and the relations of their pairs."""
+Ranked = tuple[Order, Order, Tensor, Tensor]
+"""The order of the units in some rows and that by size, their standard ranks, and the relations of their pairs."""
 
 
 def _ranked(case: Case, subject: Subject, rows: Tensor, pairs: Pairs) -> Ranked:
-    found = order(subject.explanation.scores[rows], case.k, case.valid[rows])
-    return found, standard_ranks(found.importance, found.valid), _related(found, pairs)
+    found, sized = (order(subject.explanation.scores[rows], case.k, case.valid[rows], by) for by in (False, True))
+    return found, sized, standard_ranks(found.importance, found.valid), _related(found, pairs)
 
 
 def _measured(one: Ranked, other: Ranked) -> Iterator[Tensor]:
     """The six measures in their order."""
-    (a, a_ranks, a_pairs), (b, b_ranks, b_pairs) = one, other
+    (a, a_sized, a_ranks, a_pairs), (b, b_sized, b_ranks, b_pairs) = one, other
     yield common(a, b)
     yield common(a, b, rank=True)
-    yield common(a, b, sign=True)
-    yield common(a, b, rank=True, sign=True)
+    yield common(a_sized, b_sized, sign=True)
+    yield common(a_sized, b_sized, rank=True, sign=True)
     yield (a_ranks * b_ranks).sum(1).float()
     yield pairs_alike(a_pairs, b_pairs)

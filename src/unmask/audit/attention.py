@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -25,8 +26,8 @@ from unmask.audit.looking import (
     left_out,
     on_constants,
     permuted,
-    replaced,
     reshuffled,
+    reworded,
     see,
     shaken,
     slopes,
@@ -34,7 +35,6 @@ from unmask.audit.looking import (
 )
 from unmask.errors import InputError, UnmaskError
 from unmask.masking import subsets
-from unmask.models.attending import looked
 
 __all__ = [
     "adversarial",
@@ -48,11 +48,12 @@ __all__ = [
     "jsd_attacked",
     "jsd_synonyms",
     "jsd_words",
-    "kendall",
     "occlusion",
     "permutation",
     "tvd",
     "tvd_attacked",
+    "tvd_synonyms",
+    "tvd_words",
 ]
 
 PERMUTATIONS = 100  # as published
@@ -72,8 +73,7 @@ def jsd(case: Case, subject: Subject) -> Values:
 
 def tvd(case: Case, subject: Subject) -> Values:
     """Total variation of the answer under the same noise, lower is better; beside it, to the answer of another row."""
-
-    return _about(case, subject, lambda s: distances.tvd(s.p, shaken(case, s)[0]), _next_row)
+    return _about(case, subject, lambda s: distances.tvd(s.p, shaken(case, s)[0]), _other_row(case))
 
 
 def jsd_attacked(case: Case, subject: Subject) -> Values:
@@ -86,7 +86,7 @@ def jsd_attacked(case: Case, subject: Subject) -> Values:
 
 def tvd_attacked(case: Case, subject: Subject) -> Values:
     """Total variation of the answer under the same change; lower is better."""
-    return _about(case, subject, lambda s: distances.tvd(s.p, attacked(case, s)[0]), _next_row)
+    return _about(case, subject, lambda s: distances.tvd(s.p, attacked(case, s)[0]), _other_row(case))
 
 
 def jsd_words(case: Case, subject: Subject) -> Values:
@@ -94,24 +94,35 @@ def jsd_words(case: Case, subject: Subject) -> Values:
 
     The curve has it for 1, 3 and 5 words. Lower is better; a neighbour may have the opposite meaning. Hu et al. 2023.
     """
-    return _reworded(case, subject, synonyms=False)
+    return _reworded(case, subject, "jsd", synonyms=False)
+
+
+def tvd_words(case: Case, subject: Subject) -> Values:
+    """Total variation of the answer when the same words are replaced; beside it, to the answer of another row."""
+    return _reworded(case, subject, "tvd", synonyms=False)
 
 
 def jsd_synonyms(case: Case, subject: Subject) -> Values:
     """As `jsd_words`, but a word is replaced only by one of its part of speech and not of opposite polarity."""
-    return _reworded(case, subject, synonyms=True)
+    return _reworded(case, subject, "jsd", synonyms=True)
 
 
-def _reworded(case: Case, subject: Subject, synonyms: bool) -> Values:
+def tvd_synonyms(case: Case, subject: Subject) -> Values:
+    """Total variation of the answer when the same words are replaced by synonyms; lower is better."""
+    return _reworded(case, subject, "tvd", synonyms=True)
+
+
+def _reworded(case: Case, subject: Subject, what: Literal["jsd", "tvd"], synonyms: bool) -> Values:
     curve: dict[float, Tensor] = {}
 
     def own(s: Seen) -> Tensor:
         for n in SWAPPED:
-            moved = looked(s.model, replaced(case, s, n, synonyms))[1]
-            curve[float(n)] = distances.jsd(s.w, moved, s.valid).float()
+            raw, w = reworded(case, s, n, synonyms)
+            moved = distances.jsd(s.w, w, s.valid) if what == "jsd" else distances.tvd(s.p, s.probabilities(raw))
+            curve[float(n)] = moved.float()
         return curve[1.0]
 
-    found = _about(case, subject, own, _elsewhere(case))
+    found = _about(case, subject, own, _elsewhere(case) if what == "jsd" else _other_row(case))
     return replace(found, curve=curve)
 
 
@@ -205,28 +216,17 @@ def bypass(case: Case, subject: Subject) -> Values:
     too, so this alone accuses nobody; beside it, the same for a word drawn at random. Lower is better.
     """
 
+    done: list[Tensor] = []  # (n,) what the words asked about do
+
     def past(s: Seen, place: Tensor) -> Tensor:
-        without = left_out(case).nan_to_num().gather(1, place[:, None])[:, 0]
-        return (without - unweighted(s, place)).clamp(min=0)
+        done.append(left_out(case).nan_to_num().gather(1, place[:, None])[:, 0])
+        return (done[0] - unweighted(s, place)).clamp(min=0)
 
     def null(s: Seen) -> Tensor:
         return past(s, subsets.uniform(s.valid, 1, _rng(case, "any word")).long().argmax(1))
 
     found = _about(case, subject, lambda s: past(s, left_out(case).nan_to_num().argmax(1)), null)
-    if bool(found.values.isnan().all()):
-        return found
-    return Values(found.values, left_out(case).nan_to_num().amax(1), _asked(case))
-
-
-def kendall(a: Tensor, b: Tensor, valid: Tensor, batch: int = 64) -> Tensor:
-    """(n,) Kendall's tau-b over the valid units of each row; nan where one side has nothing but ties."""
-    found = []
-    for left, right, there in zip(a.split(batch), b.split(batch), valid.split(batch), strict=True):
-        pair = (there[:, :, None] & there[:, None]).triu(1)
-        signs = [(t[:, :, None] - t[:, None]).sign() * pair for t in (left, right)]
-        untied = [(sign != 0).sum((1, 2)).double() for sign in signs]
-        found.append((signs[0] * signs[1]).double().sum((1, 2)) / (untied[0] * untied[1]).sqrt())
-    return torch.cat(found).float()
+    return found if bool(found.values.isnan().all()) else Values(found.values, done[0], _asked(case))
 
 
 def _about(
@@ -236,11 +236,10 @@ def _about(
     s = case.once("attention", lambda: see(case))
     if isinstance(s, str):
         return missing(case, s)
-    chance = subject.name.partition(" like ")[0] == "random"
-    if not chance and not _is_attention(subject.explanation.scores, s):
+    if not subject.by_chance and not _is_attention(subject.explanation.scores, s):
         return missing(case, "these scores are not the attention of the model")
     try:
-        return Values((null if chance else own)(s).float(), note=note)
+        return Values((null if subject.by_chance else own)(s).float(), note=note)
     except UnmaskError as error:
         return missing(case, str(error))
 
@@ -253,9 +252,9 @@ def _is_attention(scores: Tensor, s: Seen) -> bool:
 
 def _agreement(case: Case, subject: Subject, importance: Callable[[Seen], Tensor], note: str = "") -> Values:
     def null(s: Seen) -> Tensor:
-        return kendall(permuted(s.w, s.valid, _rng(case, "agreement")), importance(s), s.valid)
+        return distances.kendall(permuted(s.w, s.valid, _rng(case, "agreement")), importance(s), s.valid)
 
-    return _about(case, subject, lambda s: kendall(s.w, importance(s), s.valid), null, note)
+    return _about(case, subject, lambda s: distances.kendall(s.w, importance(s), s.valid), null, note)
 
 
 def _states(s: Seen, x: Tensor) -> Tensor:
@@ -269,17 +268,18 @@ def _states(s: Seen, x: Tensor) -> Tensor:
 
 def _cones(s: Seen) -> Tensor:
     """(n,) how narrow the cone is that the states of each row lie in."""
-    found = []
-    with torch.no_grad():
-        for x, valid in zip(s.x.split(512), s.valid.split(512), strict=True):
-            states = _states(s, x)
-            found.append(distances.conicity(states, valid.to(states.device)).cpu())
-    return torch.cat(found)
+    parts = zip(s.x.split(512), s.valid.split(512), strict=True)
+    return torch.cat([distances.conicity(_states(s, x), valid.to(x.device)).cpu() for x, valid in parts])
 
 
-def _next_row(s: Seen) -> Tensor:
-    """(n,) how far the answer to the next row is."""
-    return distances.tvd(s.p, s.p.roll(1, 0))
+def _other_row(case: Case) -> Callable[[Seen], Tensor]:
+    """How far the answer to another row is, drawn at random: rows may be sorted."""
+
+    def far(s: Seen) -> Tensor:
+        order = torch.randperm(len(s.p), generator=_rng(case, "other rows"))
+        return distances.tvd(s.p, s.p[order.roll(1)[order.argsort()]])
+
+    return far
 
 
 def _elsewhere(case: Case) -> Callable[[Seen], Tensor]:

@@ -10,7 +10,7 @@ import torch
 
 from unmask.audit.case import Case, Subject, Values, missing
 from unmask.audit.locked import explains_itself
-from unmask.audit.stability import shared
+from unmask.audit.stability import HIDES_NOTHING, shared
 from unmask.errors import UnmaskError
 from unmask.masking import REMOVALS
 from unmask.types import Explainer, Explanation
@@ -43,7 +43,13 @@ def removal_sensitivity(case: Case, subject: Subject) -> Values:
     if len(found) < LEAST:
         return missing(case, f"could be fitted under {len(found)} removals only: {'; '.join(faults)}")
     parts = {f"removals={a} and {b}": 1 - shared(found[a].kept, found[b].kept) for a, b in combinations(found, 2)}
-    return Values(torch.stack(list(parts.values())).nanmean(0), note=f"removals: {', '.join(found)}", parts=parts)
+    note = HIDES_NOTHING if _alike(list(found.values())) else f"removals: {', '.join(found)}"
+    return Values(torch.stack(list(parts.values())).nanmean(0), note=note, parts=parts)
+
+
+def _alike(found: list[Explanation]) -> bool:
+    """Whether the very same scores came out every time: the method hides no unit, so nothing could change."""
+    return all(torch.allclose(found[0].scores, e.scores, rtol=1e-5, equal_nan=True) for e in found[1:])
 
 
 def _under_each(case: Case, explainer: Explainer) -> tuple[dict[str, Explanation], list[str]]:

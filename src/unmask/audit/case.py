@@ -79,6 +79,11 @@ class Subject:
         return self.explanation.kept
 
     @property
+    def by_chance(self) -> bool:
+        """Whether it is the random control, or one of another explanation's own."""
+        return self.name.partition(" like ")[0] == "random"
+
+    @property
     def key(self) -> str:
         """A fingerprint of all its masks, so of what the judges learn from too."""
         others = (part.kept for part in (self.train, self.validation) if part is not None)

@@ -7,7 +7,7 @@ to expect by chance is that of the random control: k of the valid units.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from itertools import pairwise
@@ -26,7 +26,7 @@ from unmask.audit.locked import explains_itself
 from unmask.errors import TrainingError, UnmaskError
 from unmask.models import Wrapped
 from unmask.training import Recipe, minimize, soft_cross_entropy
-from unmask.types import Explainer, Inputs
+from unmask.types import Explainer, Inputs, rows_of
 
 __all__ = [
     "GROUPS",
@@ -88,12 +88,29 @@ def independent(case: Case, subject: Subject) -> Values:
     return _curve(case, subject, _by_layers(case, cumulative=False))
 
 
-def layers(module: nn.Module) -> list[list[str]]:
-    """Names of the submodules that own parameters, from the output to the input, in GROUPS groups at most."""
-    names = [name for name, m in module.named_modules() if any(True for _ in m.parameters(recurse=False))][::-1]
+def layers(module: nn.Module, ran: Sequence[str] = ()) -> list[list[str]]:
+    """Names of the submodules that own parameters, from the output to the input, in GROUPS groups at most.
+
+    `ran` are submodules in the order in which they were done with a row; without it that of the registration counts.
+    """
+    names = [name for name, m in module.named_modules() if any(True for _ in m.parameters(recurse=False))]
+    names = sorted(names, key=lambda name: ran.index(name) if name in ran else -1)[::-1]
     size = min(GROUPS, len(names))
     edges = [round(i * len(names) / size) for i in range(size + 1)]
     return [names[a:b] for a, b in pairwise(edges)]
+
+
+def _ran(model: Wrapped, module: nn.Module, x: Inputs) -> list[str]:
+    """Names of the submodules in the order in which they are done with a row, the output last."""
+    done: list[str] = []
+    parts = list(module.named_modules())
+    hooks = [part.register_forward_hook(lambda *_, name=name: done.append(name)) for name, part in parts]
+    try:
+        model(x)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return list(dict.fromkeys(reversed(done)))[::-1]
 
 
 def _by_layers(case: Case, cumulative: bool) -> Iterator[tuple[float, Wrapped]]:
@@ -101,7 +118,8 @@ def _by_layers(case: Case, cumulative: bool) -> Iterator[tuple[float, Wrapped]]:
     model, whole = case.model, anew(case.model, seeds.derive(case.seed, "layers"))
     if whole is None or whole.module is None or not isinstance(model, Wrapped) or model.module is None:
         return
-    groups, drawn = layers(model.module), whole.module.state_dict()
+    ran = _ran(model, model.module, rows_of(case.x, torch.arange(1)))
+    groups, drawn = layers(model.module, ran), whole.module.state_dict()
     for i in range(len(groups)):
         taken = {name for group in (groups[: i + 1] if cumulative else groups[i : i + 1]) for name in group}
         copy = deepcopy(model.module)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from unmask.audit.case import Case, Subject, Values, missing
 
 __all__ = ["approximator_gap", "comprehensiveness", "fs_m", "fu_m", "sufficiency"]
@@ -28,7 +30,9 @@ def comprehensiveness(case: Case, subject: Subject) -> Values:
 
 
 def approximator_gap(case: Case, subject: Subject) -> Values:
-    """1[the approximator finds the target] - 1[the model does], from the same selection; near 0 is good."""
+    """1[the approximator finds the target] - 1[the model does], from the same selection; 0 is no gap."""
+    if subject.by_chance and any(hasattr(s.explainer, "approximated") for s in case.subjects):
+        return Values(torch.zeros(len(case.target)))
     read = getattr(subject.explainer, "approximated", None)
     if read is None:
         return missing(case, "this explanation has no approximator of its own")

@@ -33,7 +33,7 @@ def fragility(case: Case, subject: Subject) -> Values:
 
     Changes are sought at random, each further one from the best so far, and where the model has gradients also by
     Ghorbani's attack on its saliency: down the slope of the sum of |d log p(target) / d x| over the kept units. All
-    are judged by what this explainer says of them. By chance 1 - k/d. Ghorbani et al. 2019.
+    are judged by what this explainer says of them. The largest of so many is near 1 by chance. Ghorbani et al. 2019.
     """
     if case.data.layout.is_text:
         return missing(case, "words cannot be moved a little")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from scipy.stats import fisher_exact
 from torch import Tensor
 
 from unmask.audit import evidence
 from unmask.audit.case import Case, Subject, Values
 from unmask.audit.halves import SINGLE
 from unmask.audit.light import AGAIN
-from unmask.audit.stability import DRAWS_NOTHING
+from unmask.audit.stability import BY_CONSTRUCTION
 from unmask.audit.statistics import Bootstrap, balanced, holm, level
 
 __all__ = ["Bench", "by_chance", "gathered", "p_values", "silent"]
@@ -135,13 +137,17 @@ def _unasked(bench: Bench, name: str, checks: Iterable[str]) -> bool:
 
 def silent(found: Values) -> bool:
     """Whether a check says nothing of an explanation: it has no value, or one that could not have been another."""
-    return found.note == DRAWS_NOTHING or bool(found.values.isnan().all())
+    return found.note in BY_CONSTRUCTION or bool(found.values.isnan().all())
 
 
 def _one_sided(case: Case, same: Tensor) -> str:
-    rates = {c: float(same[case.target == c].mean()) for c in case.target.unique().tolist()}
+    """Between which classes fs-m differs too much, and surely: of many classes with few rows two differ by luck."""
+    rows = {c: same[case.target == c].double() for c in case.target.unique().tolist()}
+    rates = {c: float(hits.mean()) for c, hits in rows.items()}
     best, worst = max(rates, key=rates.__getitem__), min(rates, key=rates.__getitem__)
-    if rates[best] - rates[worst] <= evidence.ONE_SIDED:
+    counts = [(int(rows[c].sum()), len(rows[c]) - int(rows[c].sum())) for c in (best, worst)]
+    pairs = math.comb(len(rates), 2)  # any two of them might have been these
+    if rates[best] - rates[worst] <= evidence.ONE_SIDED or pairs * fisher_exact(counts).pvalue > evidence.ALPHA:
         return ""
     high, low = (f"{rates[c]:.0%} of the rows of class {case.data.classes[c]}" for c in (best, worst))
     return f"it keeps the answer in {high}, but in {low}"

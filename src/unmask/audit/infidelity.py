@@ -22,8 +22,8 @@ def infidelity(case: Case, subject: Subject) -> Values:
     """E_I (b I . scores - (p(target | x) - p(target | x without I)))^2, b the factor that fits best; lower is better.
 
     Law of I: a number of units drawn evenly from 1 to all, then as many units at random; I marks them. With the factor
-    b = E(df I . scores) / E(I . scores)^2 of each row, as in the published code, the scale of scores does not matter.
-    Yeh et al. 2019.
+    b = E(df I . scores) / E(I . scores)^2 of each row, as in the published code, the scale of scores does not matter,
+    nor does their sign: `infidelity-raw` minds both. Yeh et al. 2019.
     """
     return _measured(case, subject, scaled=True)
 

@@ -15,6 +15,7 @@ INSIDE: dict[str, Check] = {
         "selection of as many units, than the model or itself from the rationale.",
         "Yu et al. 2021",
         rationale=True,
+        null="what a fresh predictor reads from units drawn at random",
     ),
     "hard-soft-gap": Check(
         "locked:hard_soft_gap",
@@ -24,6 +25,7 @@ INSIDE: dict[str, Check] = {
         "predictor from the units kept: what the soft selection knows and the rationale does not carry.",
         "after Yu et al. 2021",
         rationale=True,
+        null="0, no gap",
     ),
     "first-unit": Check(
         "locked:first_unit",
@@ -40,6 +42,7 @@ INSIDE: dict[str, Check] = {
         "How often the answer stays the same, to the last bit, when what is not in the rationale is replaced.",
         "Yu et al. 2021",
         rationale=True,
+        null="1, nothing else matters",
     ),
     "attention-jsd": Check(
         "attention:jsd",
@@ -49,14 +52,16 @@ INSIDE: dict[str, Check] = {
         "read it beside the entropy.",
         "Hu et al. 2023",
         attention=True,
+        null="the same weights on other words of the row",
     ),
     "attention-tvd": Check(
         "attention:tvd",
         "stability",
         "lower",
-        "How far the answer moves (total variation, 0 to 1) under the same noise; beside it, how far the next one is.",
+        "How far the answer moves (total variation, 0 to 1) under the same noise.",
         "Hu et al. 2023",
         attention=True,
+        null="the answer to another row",
     ),
     "attention-jsd-attacked": Check(
         "attention:jsd_attacked",
@@ -66,15 +71,17 @@ INSIDE: dict[str, Check] = {
         "Hu et al. 2023",
         costly=True,
         attention=True,
+        null="the same weights on other words of the row",
     ),
     "attention-tvd-attacked": Check(
         "attention:tvd_attacked",
         "stability",
         "lower",
-        "How far the answer moves (total variation, 0 to 1) by the same attack; beside it, how far the next one is.",
+        "How far the answer moves (total variation, 0 to 1) by the same attack.",
         "Hu et al. 2023",
         costly=True,
         attention=True,
+        null="the answer to another row",
     ),
     "attention-jsd-words": Check(
         "attention:jsd_words",
@@ -84,6 +91,16 @@ INSIDE: dict[str, Check] = {
         "the curve: 1, 3 and 5 words.",
         "Hu et al. 2023",
         attention=True,
+        null="the same weights on other words of the row",
+    ),
+    "attention-tvd-words": Check(
+        "attention:tvd_words",
+        "stability",
+        "lower",
+        "How far the answer moves (total variation, 0 to 1) when the same words are replaced.",
+        "Hu et al. 2023",
+        attention=True,
+        null="the answer to another row",
     ),
     "attention-jsd-synonyms": Check(
         "attention:jsd_synonyms",
@@ -92,6 +109,16 @@ INSIDE: dict[str, Check] = {
         "The same, but the neighbour is of the same part of speech and not of the opposite polarity (unmask[words]).",
         attention=True,
         costly=True,
+        null="the same weights on other words of the row",
+    ),
+    "attention-tvd-synonyms": Check(
+        "attention:tvd_synonyms",
+        "stability",
+        "lower",
+        "How far the answer moves (total variation, 0 to 1) when words are replaced by synonyms (unmask[words]).",
+        attention=True,
+        costly=True,
+        null="the answer to another row",
     ),
     "attention-entropy": Check(
         "attention:entropy",
@@ -99,15 +126,17 @@ INSIDE: dict[str, Check] = {
         "none",
         "How evenly attention is spread: 1 is the same for every word and tells nothing, 0 is all on one word.",
         attention=True,
+        null="1, equal weights",
     ),
     "attention-conicity": Check(
         "attention:conicity",
         "attention",
         "lower",
         "How alike the states are that attention weighs (mean cosine with their mean, 0 to 1): near 1 any weights give "
-        "much the same answer; beside it, states that point anywhere.",
+        "much the same answer.",
         "Mohankumar et al. 2020",
         attention=True,
+        null="states drawn from a normal law",
     ),
     "attention-permutation": Check(
         "attention:permutation",
@@ -116,6 +145,7 @@ INSIDE: dict[str, Check] = {
         "How far the answer moves (total variation, median) when the weights are shuffled among the words of the row.",
         "Jain & Wallace 2019",
         attention=True,
+        null="0, equal weights",
     ),
     "attention-adversarial": Check(
         "attention:adversarial",
@@ -125,6 +155,7 @@ INSIDE: dict[str, Check] = {
         "Jain & Wallace 2019",
         costly=True,
         attention=True,
+        null="the same weights on other words of the row",
     ),
     "attention-gradient": Check(
         "attention:gradient",
@@ -133,6 +164,7 @@ INSIDE: dict[str, Check] = {
         "How far attention ranks words as the gradient does (Kendall's tau, -1 to 1).",
         "Jain & Wallace 2019",
         attention=True,
+        null="the same weights on other words of the row",
     ),
     "attention-occlusion": Check(
         "attention:occlusion",
@@ -141,14 +173,16 @@ INSIDE: dict[str, Check] = {
         "How far attention ranks words by what leaving them out changes (Kendall's tau, -1 to 1).",
         "Jain & Wallace 2019",
         attention=True,
+        null="the same weights on other words of the row",
     ),
     "constant-tokens": Check(
         "attention:constant_tokens",
         "smuggling",
         "lower",
-        "How much attention four words draw that are the same in every row; beside it, their even share.",
+        "How much attention four words draw that are the same in every row.",
         "Bai et al. 2021",
         attention=True,
+        null="their even share of the weights",
     ),
     "attention-flow": Check(
         "attention:flow",
@@ -158,6 +192,7 @@ INSIDE: dict[str, Check] = {
         "other words get in their place.",
         "after Pruthi et al. 2020",
         attention=True,
+        null="whether a word drawn at random is hidden",
     ),
     "attention-bypass": Check(
         "attention:bypass",
@@ -168,5 +203,6 @@ INSIDE: dict[str, Check] = {
         "after Pruthi et al. 2020",
         attention=True,
         costly=True,
+        null="the same for a word drawn at random",
     ),
 }

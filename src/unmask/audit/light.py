@@ -14,7 +14,7 @@ from torch import Tensor
 
 from unmask.audit import function_of
 from unmask.audit.case import Case, Subject, Values, missing, placed, some
-from unmask.audit.stability import DRAWS_NOTHING
+from unmask.audit.stability import BY_CONSTRUCTION
 from unmask.types import rows_of
 
 __all__ = ["AGAIN", "ROWS", "lightly"]
@@ -48,7 +48,7 @@ def lightly(case: Case, subject: Subject, check: str) -> Values:
 
 
 def _noted(note: str, rows: int, whole: int) -> str:
-    if rows == whole or note == DRAWS_NOTHING:  # which is known by its words
+    if rows == whole or note in BY_CONSTRUCTION:
         return note
     return f"{rows} of the rows; {note}" if note else f"{rows} of the rows"
 

@@ -38,8 +38,11 @@ def explains_itself(explainer: Any) -> bool:
 def exclusion(case: Case, subject: Subject) -> Values:
     """1 where the predictor's answer stays the same to the last bit when the units left out are replaced by others.
 
-    Each row 20 times, all units that are not kept at once, by units of other rows.
+    Each row 20 times, all units that are not kept at once, by units of other rows. The level beside it is 1: what is
+    not kept may not matter at all.
     """
+    if subject.by_chance:
+        return Values(torch.ones(len(case.target)))
     if not explains_itself(subject.explainer):
         return missing(case, NOT_ITS_OWN)
     told: Any = subject.explainer.told  # type: ignore[union-attr]
@@ -71,10 +74,12 @@ def first_unit(case: Case, subject: Subject) -> Values:
 
 
 def hard_soft_gap(case: Case, subject: Subject) -> Values:
-    """1[the soft side is right] - 1[the predictor is right from the units kept]; lower is better."""
+    """1[the soft side is right] - 1[the predictor is right from the units kept]; lower is better, no gap is 0."""
     labels, explainer = case.labels, subject.explainer
     if labels is None:
         return missing(case, NO_LABELS)
+    if subject.by_chance:
+        return Values(torch.zeros(len(case.target)))
     if not explains_itself(explainer):
         return missing(case, NOT_ITS_OWN)
     if not hasattr(explainer, "softly"):
@@ -96,7 +101,7 @@ def interlocking(case: Case, subject: Subject) -> Values:
     labels = case.labels
     if labels is None:
         return missing(case, NO_LABELS)
-    chance = subject.name.partition(" like ")[0] == "random"
+    chance = subject.by_chance
     if not chance and not explains_itself(subject.explainer):
         return missing(case, NOT_ITS_OWN)
     if int(case.valid.sum()) > SINGLES:

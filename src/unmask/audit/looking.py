@@ -35,6 +35,7 @@ __all__ = [
     "permuted",
     "replaced",
     "reshuffled",
+    "reworded",
     "see",
     "shaken",
     "slopes",
@@ -147,6 +148,11 @@ def replaced(case: Case, s: Seen, n: int = 1, synonyms: bool = False) -> Tensor:
     """
     vectors, ids, spelling = vocabulary(case, s.wrapped, s.x)
     return swapped(vectors, s.x, s.valid, ids, case.seed, n, spelling if synonyms else None)
+
+
+def reworded(case: Case, s: Seen, n: int, synonyms: bool) -> tuple[Tensor, Tensor]:
+    """What the model says of such rows and where it looks, asked once."""
+    return case.once(("words replaced", n, synonyms), lambda: looked(s.model, replaced(case, s, n, synonyms)))
 
 
 def vocabulary(case: Case, model: Wrapped, x: Tensor) -> tuple[Tensor, Tensor, dict[int, str]]:

@@ -15,8 +15,10 @@ from unmask.task import seeded
 from unmask.types import Dataset, Explainer, Explanation
 
 __all__ = [
+    "BY_CONSTRUCTION",
     "DRAWS",
     "DRAWS_NOTHING",
+    "HIDES_NOTHING",
     "REACH",
     "REFITS",
     "changes",
@@ -34,7 +36,9 @@ DRAWS = 50  # as published
 REACH = 0.2  # of a column's standard deviation, or of the range of all pixels: as published where they lie in [0, 1]
 REFITS = 3  # the same method with other seeds
 AT_ONCE = 2000  # rows whose shares are held in memory
+HIDES_NOTHING = "hides nothing: the same under any removal by construction, which is no evidence of anything"
 DRAWS_NOTHING = "draws nothing: the same with any seed by construction, which is no evidence of anything"
+BY_CONSTRUCTION = (DRAWS_NOTHING, HIDES_NOTHING)  # values that could not have been others: known by these words
 
 
 def sen(case: Case, subject: Subject) -> Values:

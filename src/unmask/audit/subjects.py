@@ -168,9 +168,11 @@ def _ready_made(case: Case, name: str, e: Explanation, places: _Places, settings
 
 
 def _spare(case: Case, e: Explanation, places: _Places, settings: Settings) -> dict[str, Any]:
-    """The rows of the split that are not audited, with their masks, and as they came."""
+    """Rows of the split that are not audited, with their masks, and as they came: drawn, for a split may be sorted."""
     every = torch.arange(len(e))
-    index = every[~torch.isin(every, places.audited)][: settings.pool]
+    others = every[~torch.isin(every, places.audited)]
+    drawn = torch.randperm(len(others), generator=seeds.generator(seeds.derive(settings.seed, "spare")))
+    index = others[drawn[: settings.pool]].sort().values
     if not len(index):
         return {}
     came = rows_of(case.data[settings.split].x, index)

@@ -31,7 +31,9 @@ def permuted(kept: Tensor, valid: Tensor, rng: torch.Generator) -> Tensor:
     lengths = valid.sum(1)
     order = torch.argsort(lengths.double() + 0.5 * torch.rand(len(kept), generator=rng).double())
     alike = bool((lengths == lengths[0]).all())
-    blocks = (order,) if alike else order.chunk(max(1, len(order) // BIN))  # never a block of one
+    blocks = [order] if alike else list(order.chunk(max(1, len(order) // BIN)))
+    if len(blocks) > 1 and len(blocks[-1]) == 1:  # a block of one would keep its own mask
+        blocks[-2:] = [torch.cat(blocks[-2:])]
     donor = torch.arange(len(kept))
     for block in blocks:  # a cycle through the block in random order: no row keeps its own mask
         shuffled = block[torch.randperm(len(block), generator=rng)]

@@ -38,7 +38,7 @@ TRAINED = (  # networks, the model or the explainer, anew
     "removal-sensitivity",
     "interlocking",
 )
-COST = ("seconds", "calls")  # what the machine or the method takes is no sample of rows
+UNSAMPLED = ("seconds", "calls", "encoding-p")  # the machine's time and a p-value are no means over rows
 HEAD = ("k", "removal", "split", "n", "seed", "run lightly", "versions")  # settings worth naming where they differ
 
 
@@ -87,7 +87,7 @@ def compare(before: Stored, after: Stored) -> Comparison:
     pairs = {
         (name, check): (number, after.numbers[name, check])
         for (name, check), number in before.numbers.items()
-        if name in both and (name, check) in after.numbers and check not in COST and "@" not in check
+        if name in both and (name, check) in after.numbers and check not in UNSAMPLED and "@" not in check
     }
     told = {key: pair for key, pair in pairs.items() if all(math.isfinite(number.value) for number in pair)}
     raw = {key: _p_value(*pair, paired=alike, more=_learned(key[1])) for key, pair in told.items()}
