@@ -12,6 +12,7 @@ from torch import Tensor
 
 import unmask
 from audit.cases import KINDS, planted
+from unmask import seeds
 from unmask.audit import locked
 from unmask.audit.subjects import Settings, assemble
 from unmask.models import wrap
@@ -110,6 +111,32 @@ def test_a_weak_predictor_with_a_good_choice_is_not_locked() -> None:
     assert told == 75
     assert fresh > 85
     assert float(found.values.mean()) < 0.1
+
+
+@dataclass
+class Fickle(Rationale):
+    """A fit with an even seed keeps the right unit, one with an odd seed the first."""
+
+    seed: int = 0
+
+    def clone(self) -> Fickle:
+        return replace(self)
+
+    def fit(self, data: Dataset) -> Fickle:  # type: ignore[override]
+        self.poor = self.seed % 2 == 1
+        return self
+
+
+def test_locked_seeds_are_counted_its_own_fit_among_them() -> None:
+    for poor in (False, True):
+        case = case_of(Fickle("table", poor=poor), pool=400)
+        odd = sum(seeds.derive(case.seed, "locked", i) % 2 for i in range(locked.SEEDS))
+        found = locked.locked_seeds(case, case.subjects[0])
+        assert 0 < odd < locked.SEEDS
+        assert found.note == f"{odd + poor} of 5 fits are locked"
+        assert float(found.values.unique()) == pytest.approx((odd + poor) / 5)
+        random = next(s for s in case.subjects if s.name == "random")
+        assert not bool(locked.locked_seeds(case, random).values.any())
 
 
 def test_who_may_choose_learns_on_from_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:

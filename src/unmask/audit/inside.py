@@ -17,6 +17,16 @@ INSIDE: dict[str, Check] = {
         rationale=True,
         null="what a fresh predictor reads from units drawn at random",
     ),
+    "locked-seeds": Check(
+        "locked:locked_seeds",
+        "locked",
+        "lower",
+        "How many of five fits with other seeds are locked: whether a model locks is a matter of luck.",
+        "Yu et al. 2021",
+        rationale=True,
+        costly=True,
+        null="0, none is locked",
+    ),
     "hard-soft-gap": Check(
         "locked:hard_soft_gap",
         "locked",

@@ -7,6 +7,7 @@ where it has a soft side, `softly(x) -> (n, classes)`, the answer of that.
 
 from __future__ import annotations
 
+import math
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -14,17 +15,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unmask import seeds
+from unmask import progress, seeds
 from unmask.audit.case import Case, Subject, Values, missing
+from unmask.audit.evidence import ELSEWHERE
 from unmask.judge import RECIPE, Judge, Rows, judge_net, mixed_sizes, train_judge
 from unmask.masking import subsets
+from unmask.task import seeded
 from unmask.types import Split
 
-__all__ = ["elsewhere", "exclusion", "explains_itself", "first_unit", "hard_soft_gap", "interlocking"]
+__all__ = ["elsewhere", "exclusion", "explains_itself", "first_unit", "hard_soft_gap", "interlocking", "locked_seeds"]
 
 REPLACED = 20  # times that the rest of each row is replaced
 SINGLES = 200_000  # units that are shown on their own, at most
 AT_ONCE = 4096  # of them in one go
+SEEDS = 4  # other ones that a model is fitted with
 NO_LABELS = "there are no labels to be right about"
 NO_SOFT_SIDE = "its selection is hard alone: there is no soft one to compare it with"
 NOT_ITS_OWN = "the model answers without this explanation: only one that tells from a rationale can be locked to it"
@@ -118,6 +122,40 @@ def interlocking(case: Case, subject: Subject) -> Values:
     told = (explainer.told(case.x, subject.kept).argmax(1) == labels).float()
     note = f"from the same units right in {float(told.mean()):.0%}, a fresh predictor in {float(fresh.mean()):.0%}"
     return Values(best.float() - max(told, fresh, key=torch.mean), note=f"{_places(subject)}; {note}")
+
+
+def locked_seeds(case: Case, subject: Subject) -> Values:
+    """Share of five fits, its own and four with other seeds, that `interlocking` finds locked; lower is better.
+
+    A fit is locked where that is more than 0.03, and surely above 0. Whether a model locks is a matter of luck: one
+    that is free today says little of the method. Yu et al. 2021.
+    """
+    if subject.by_chance:
+        return Values(torch.zeros(len(case.target)))
+    found = interlocking(case, subject)
+    if bool(found.values.isnan().all()):
+        return found
+    every = [found]
+    with progress.bar("other seeds", SEEDS) as step:
+        for i in range(SEEDS):
+            every.append(interlocking(case, _again(case, subject, i)))
+            step("")
+    rate = sum(_is_locked(values.values) for values in every) / len(every)
+    return Values(
+        torch.full((len(case.target),), rate), note=f"{rate * len(every):.0f} of {len(every)} fits are locked"
+    )
+
+
+def _again(case: Case, subject: Subject, i: int) -> Subject:
+    """The same method, fitted with another seed; its rationales are about what it answers itself."""
+    own: Any = subject.explainer
+    again = seeded(own.clone(), seeds.derive(case.seed, "locked", i)).fit(case.data)
+    return replace(subject, explanation=again.explain(case.x), explainer=again)
+
+
+def _is_locked(gain: Tensor) -> bool:
+    error = float(gain.std()) / math.sqrt(len(gain))
+    return float(gain.mean()) > max(ELSEWHERE, 1.96 * error)
 
 
 def elsewhere(judge: Judge, x: Tensor, valid: Tensor, k: int | Tensor) -> Tensor:

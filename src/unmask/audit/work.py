@@ -13,6 +13,7 @@ from unmask.audit import (
     fragility,
     halves,
     infidelity,
+    locked,
     roar,
     smuggling,
     stability,
@@ -123,4 +124,5 @@ def works(size: Size) -> dict[str, Work]:
         "cascading-randomization": layers,
         "independent-randomization": layers,
         "removal-sensitivity": Work(refits=len(ways(size.kind))),
+        "locked-seeds": Work(refits=locked.SEEDS),
     }

@@ -38,7 +38,7 @@ TRAINED = (  # networks, the model or the explainer, anew
     "removal-sensitivity",
     "interlocking",
 )
-UNSAMPLED = ("seconds", "calls", "encoding-p")  # the machine's time and a p-value are no means over rows
+UNSAMPLED = ("seconds", "calls", "encoding-p", "locked-seeds")  # times, a p-value, a rate of fits: no means over rows
 HEAD = ("k", "removal", "split", "n", "seed", "run lightly", "versions")  # settings worth naming where they differ
 
 
