@@ -38,10 +38,11 @@ def shared(small: bool) -> dict[str, Any]:
     """Metrics that Quantus or Captum also have, on the same explanations of digits (integrated gradients).
 
     Each library draws or gets the same changes of the rows. Where definitions differ ours is turned into theirs: the
-    formulas stand in `benchmarks/quantus_agreement.py`. Quantus takes pixels away one by one where our curve has ten
-    points, so it asks the model about more rows; the table of the next case has as many points for both.
+    formulas stand in `benchmarks/quantus_agreement.py`. Pixels are taken away one by one on both sides; the curve of an
+    audit has ten points.
     """
     data = load("digits", seed=0)
+    curves.STEPS = tuple(i / data.layout.d for i in range(data.layout.d + 1))
     s = Setting(data, api.train_model(data, recipe=grounds.SHORT), rows=20 if small else 100)
     pairs = {f"{name} (Quantus)": metric(s) for name, metric in agreement.METRICS.items()}
     pairs |= {f"{name} (Captum)": metric(s) for name, metric in CAPTUM.items()}

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from speed import grounds
 from speed.measuring import Times, bar, seconds
-from unmask import nets, seeds
+from unmask import seeds
 from unmask.explainers import cures
 from unmask.masking.relax import DRAWS
 from unmask.models import Wrapped
@@ -27,6 +27,7 @@ K = 25
 def epochs(small: bool) -> dict[str, Any]:
     """One epoch of each learned explainer on digits of MNIST against one epoch of the network it explains.
 
+    That network is a plain one of torch, as users have it; the explainers' own keep channels last, which is faster.
     An epoch is all that the training loop does in it: steps of all players, and the readings on validation rows by
     which it chooses an epoch. Passes are counted while it runs, by network and by what is asked of it: an answer
     (forward), the slope of the mask (through), the slope of the weights (whole); each is then timed alone.
@@ -79,7 +80,7 @@ def run(name: str, model: Wrapped, data: Dataset, epoch: Epoch, k: int = K) -> A
 
 def _round(model: Wrapped, data: Dataset) -> dict[str, float]:
     """Seconds of an epoch of the model and of each explainer."""
-    found = {"model": of_model(model, data)}
+    found = {"model": of_model(data)}
     for name in grounds.LEARNED:
         epoch = Epoch()
         run(name, model, data, epoch)
@@ -87,11 +88,10 @@ def _round(model: Wrapped, data: Dataset) -> dict[str, float]:
     return found
 
 
-def of_model(model: Wrapped, data: Dataset) -> float:
+def of_model(data: Dataset) -> float:
     """Seconds of an epoch of the explained network, trained anew."""
-    reader = model.module.reader
-    net = nets.default(reader, len(data.classes), seed=0)
-    train, held = ((reader.prepare(split.x), split.y) for split in (data.train, data.validation))
+    net = grounds.network(data)
+    train, held = ((split.x, split.y) for split in (data.train, data.validation))
     return seconds(lambda: fit_classifier(net, train, held, grounds.one_epoch(RECIPES["image"])))
 
 

@@ -6,26 +6,44 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch import nn
 
-from unmask import api
+from unmask import api, seeds
 from unmask.data import load
 from unmask.data.own import dataset
 from unmask.explainers.l2x import L2X
 from unmask.explainers.meed import MEED
 from unmask.explainers.mimic import Mimic
-from unmask.models import Wrapped
+from unmask.models import Wrapped, bind, wrap
 from unmask.reproduce.references import RECIPES
-from unmask.training import Recipe
+from unmask.training import Recipe, fit_classifier
 from unmask.types import Dataset
 
 SHORT = Recipe(epochs=2)
 LEARNED = {"l2x": L2X, "meed": MEED, "mimic": Mimic}
 
 
+def network(data: Dataset) -> nn.Sequential:
+    """The network of the papers for images, as users of torch write it and have it: none of ours, which are faster."""
+    channels, height, width = data.layout.shape
+    body = [nn.Conv2d(channels, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25)]
+    flat = 64 * ((height - 4) // 2) * ((width - 4) // 2)
+    head = [nn.Linear(flat, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, len(data.classes))]
+    with seeds.seeded(0):
+        return nn.Sequential(*body, nn.Flatten(), *head)
+
+
+def trained(data: Dataset, recipe: Recipe) -> Wrapped:
+    """That network, trained."""
+    net = network(data)
+    fit_classifier(net, (data.train.x, data.train.y), (data.validation.x, data.validation.y), recipe)
+    return bind(wrap(net, outputs="logits"), data)
+
+
 def mnist(train: int, test: int) -> tuple[Wrapped, Dataset]:
-    """The network of the papers on ten digits of 28 by 28 pixels, trained for an epoch."""
+    """That network on ten digits of 28 by 28 pixels, trained for an epoch."""
     data = load("mnist", seed=0, rows=(train, max(100, train // 4), test))
-    return api.train_model(data, recipe=one_epoch(RECIPES["image"])), data
+    return trained(data, one_epoch(RECIPES["image"])), data
 
 
 def imdb(train: int, test: int) -> tuple[Wrapped, Dataset]:
@@ -51,4 +69,4 @@ def drawn(n: int, height: int, width: int, classes: int) -> tuple[Wrapped, Datas
     parts = {"train": range(n), "validation": range(n, n + 100), "test": range(n + 100, n + 200)}
     data = dataset(x, y, kind="image", split=parts)
     few = replace(data, train=data.train.rows(torch.arange(64)))
-    return api.train_model(few, recipe=Recipe(epochs=1)), data
+    return trained(few, Recipe(epochs=1)), data

@@ -78,7 +78,7 @@ def _taken(name: str, size: Size, repeats: int) -> dict[str, float]:
     found: dict[str, list[float]] = {"an epoch": [], "explaining": []}
     for _ in range(repeats):
         if name == MODEL:
-            found["an epoch"].append(of_model(model, data))
+            found["an epoch"].append(of_model(data))
             found["explaining"].append(seconds(lambda: model(data.train.x)))
             continue
         epoch = Epoch()

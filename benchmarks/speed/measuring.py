@@ -38,6 +38,10 @@ class Times:
         """The median of the ratios, repetition by repetition."""
         return statistics.median(a / b for a, b in zip(self.each, other.each, strict=True))
 
+    def minus(self, other: Times) -> Times:
+        """What is left of each repetition without the other."""
+        return Times(tuple(a - b for a, b in zip(self.each, other.each, strict=True)))
+
     def columns(self, rows: int = 1) -> dict[str, str]:
         """Milliseconds for a row, and the spread, for a table."""
         ms = [1000 * t / rows for t in (self.median, min(self.each), max(self.each))]
