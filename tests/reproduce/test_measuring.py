@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 import torch
 
+from unmask import nets
 from unmask.audit import fresh, smuggling
+from unmask.data import load
 from unmask.methods import make
-from unmask.models import shown
+from unmask.models import bind, counted, shown, wrap
 from unmask.reproduce import PAPERS, measuring, references, tables_of
-from unmask.reproduce.measuring import Trial, audited, interval, kept_in, measure
-from unmask.reproduce.references import reference
+from unmask.reproduce.measuring import Trial, audited, interval, kept_in, measure, some
+from unmask.reproduce.references import Reference, reference
 from unmask.reproduce.tables import SCALES, Table
 from unmask.training import Recipe
 
@@ -97,6 +99,30 @@ def test_methods_that_ask_row_by_row_have_no_fresh_networks() -> None:
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The model is trained once; each test measures a row of its own."""
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.mark.parametrize(
+    ("row", "passes"), [("random", 2), ("gradient-x-input", 3), ("l2x+feedback", 2), ("lime", 1002)]
+)
+def test_nobody_asks_about_whole_rows_again(
+    row: str, passes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the reference knows of the test rows is handed on: what is kept and what is left is asked about here."""
+    whole = load("digits", seed=0)
+    data = replace(whole, train=some(whole.train, 100, 0, "few"), test=some(whole.test, 250, 0, "few"))
+    model = bind(wrap(nets.default(nets.read(data, "zero"), 10, seed=0)), data)
+    settings = {"feedback": True, "recipe": Recipe(epochs=1)} if row == "l2x+feedback" else {}
+    explainer = make(row.partition("+")[0], 8, "zero", settings).fit(model, data)
+    ref = Reference(data, data, model, model(data.test.x))
+    monkeypatch.setattr(measuring, "reference", lambda *_: ref)
+    monkeypatch.setattr(measuring, "_fitted", lambda *_: explainer)
+    with counted() as tally:
+        found = measure(Trial(replace(DIGITS, metrics=("fs-m", "fu-m")), row, 0, "default"), tmp_path)
+    test = some(data.test, 200, 0, "slow rows") if row == "lime" else data.test
+    assert tally.rows == passes * len(test) == passes * found["n"]
+    e = explainer.explain(test.x)
+    same = shown(model, explainer.task_.removal, test.x, e.kept).argmax(1) == model(test.x).argmax(1)
+    assert found["values"]["fs-m"][0] == pytest.approx(100 * float(same.float().mean()), abs=0.01)
 
 
 @pytest.mark.slow

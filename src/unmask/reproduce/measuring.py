@@ -25,7 +25,7 @@ from unmask.models import Wrapped, shown
 from unmask.reproduce import choices, marks
 from unmask.reproduce.attentive import LONG_ROWS, PRETRAINED_ROWS, REVIEWS, STEADY_ROWS, VANILLA, VANILLA_TRANSFORMER
 from unmask.reproduce.choices import LAST, MOVIE_ROWS, REVIEW_ROWS, SHARE
-from unmask.reproduce.references import SIZES, amount, recipe_of, reference
+from unmask.reproduce.references import SIZES, Reference, amount, recipe_of, reference
 from unmask.reproduce.tables import (
     CLAIM_RECIPE,
     CLAIM_ROWS,
@@ -116,7 +116,7 @@ def measure(trial: Trial, cache: Path) -> dict[str, Any]:
         found["readings"] = getattr(explainer, "readings_", {})
         found["curve"] = [round(100 * epoch["fs-m"], 2) for epoch in getattr(explainer, "curve_", ())]
         found["seconds"] = {"fit": round(time.perf_counter() - started, 1)}
-    values = {**_cheap(trial, data, model, explainer), **_costly(trial, data, model, explainer)}
+    values = {**_cheap(trial, ref, explainer), **_costly(trial, data, model, explainer)}
     return {**found, "values": values, "n": SLOW_ROWS if trial.row in SLOW else len(data.test)}
 
 
@@ -155,12 +155,18 @@ def kept_in(trial: Trial, cache: Path) -> Path:
     return cache / trial.key.replace(" ", "_")
 
 
-def _cheap(trial: Trial, data: Dataset, model: Wrapped, explainer: Any) -> dict[str, list[float]]:
-    """FS-M, FU-M (with FS-M by class) and the approximator's agreement, on all test rows."""
-    test = some(data.test, SLOW_ROWS, trial.seed, "slow rows") if trial.row in SLOW else data.test
-    removal = make_removal(trial.table.removal, data)
-    e: Explanation = explainer.explain(test.x)
-    target = model(test.x).argmax(1)
+def _cheap(trial: Trial, ref: Reference, explainer: Any) -> dict[str, list[float]]:
+    """FS-M, FU-M (with FS-M by class) and the approximator's agreement, on all test rows.
+
+    The model was asked about whole rows before; only what is kept and what is left is asked about here.
+    """
+    data, model, test, answer = ref.data, ref.model, ref.data.test, ref.answer
+    if trial.row in SLOW:
+        few = _drawn(len(test), SLOW_ROWS, trial.seed, "slow rows")
+        test, answer = test.rows(few), answer[few]
+    removal, target = make_removal(trial.table.removal, data), answer.argmax(1)
+    fed = (answer,) if getattr(explainer, "feedback", False) else ()
+    e: Explanation = explainer.explain(test.x, target, *fed)
     enough = _same(shown(model, removal, test.x, e.kept), target)
     found = {"fs-m": enough, "fu-m": _same(shown(model, removal, test.x, e.valid & ~e.kept), target)}
     for c in target.unique().tolist():
@@ -198,8 +204,13 @@ def rows_behind(metric: str, n: int | None) -> int | None:
 
 def some(split: Split, n: int, seed: int, what: str) -> Split:
     """At most n rows of a split, drawn by the seed and what they are for, in their order."""
+    return split.rows(_drawn(len(split), n, seed, what))
+
+
+def _drawn(rows: int, n: int, seed: int, what: str) -> Tensor:
+    """Places of at most n of so many rows."""
     rng = seeds.generator(seeds.derive(seed, what))
-    return split.rows(torch.randperm(len(split), generator=rng)[:n].sort().values)
+    return torch.randperm(rows, generator=rng)[:n].sort().values
 
 
 def _same(answer: Tensor, target: Tensor) -> Tensor:

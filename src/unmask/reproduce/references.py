@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from unmask import nets, seeds
 from unmask.data import DATASETS, load
@@ -41,12 +42,14 @@ QUICK_WORDS = 100
 class Reference:
     """`data` is for explainers, `apart` has the same test rows but training and validation rows that no explainer saw.
 
-    Where a set has no rows to spare the two are the same.
+    Where a set has no rows to spare the two are the same. `answer` is what the model says of the test rows, (n,
+    classes): nobody needs to ask again.
     """
 
     data: Dataset
     apart: Dataset
     model: Wrapped
+    answer: Tensor
 
 
 @lru_cache(maxsize=4)
@@ -65,8 +68,10 @@ def reference(table: Table, seed: int, scale: Scale, cache: Path) -> Reference:
         save_file({name: value.contiguous() for name, value in net.state_dict().items()}, draft)
         draft.replace(path)
     model = bind(wrap(net.eval(), removal=table.removal), data)
-    right = float((model(data.test.x).argmax(1) == data.test.y).float().mean())
-    return Reference(data, apart, replace(model, details={**model.details, "test accuracy": round(right, 4)}))
+    answer = model(data.test.x)
+    right = float((answer.argmax(1) == data.test.y).float().mean())
+    model = replace(model, details={**model.details, "test accuracy": round(right, 4)})
+    return Reference(data, apart, model, answer)
 
 
 def model_file(table: Table, seed: int, scale: Scale, cache: Path) -> Path:
