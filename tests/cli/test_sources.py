@@ -36,6 +36,19 @@ def test_a_data_set_by_name() -> None:
     assert data_of(Source("reference", "xor:n=40")).name == "xor"
 
 
+@pytest.mark.parametrize("name", ["xor", "xor:n=40"])
+def test_no_file_or_folder_hides_a_data_set(name: str, place: Path) -> None:
+    Path(name).mkdir()
+    assert data_of(Source("reference", name)).name == "xor"
+    Path(name).rmdir()
+    Path(name).touch()
+    assert data_of(Source("reference", name)).name == "xor"
+    Path("rows.csv").rename("xor.csv")
+    assert data_of(Source("reference", "xor.csv", "label")).classes == ("no", "yes")
+    with pytest.raises(InputError, match="has an unknown ending"):
+        data_of(Source("reference", f"./{name}"))
+
+
 def test_an_onnx_file_and_a_folder(place: Path) -> None:
     from skl2onnx import to_onnx
 
@@ -127,12 +140,14 @@ def test_data_that_cannot_be_used(place: Path, source: Source, said: str) -> Non
         (own("net"), "say what the torch module returns"),
         (own("unsummed"), "unsummed should return probabilities, but a row sums to 2"),
         (own("three"), "three must answer 2 rows with shape (2, 2), got (2, 3)"),
+        (Source("leaving:x", ""), "cannot import 'leaving' for --model: SystemExit: 3"),
         (own("failing"), "the model usermodels:failing failed: ValueError: no\nluck with these rows"),
     ],
     ids=lambda value: value.model.rpartition(":")[2] if isinstance(value, Source) else None,
 )
 def test_models_that_cannot_be_used(place: Path, source: Source, said: str) -> None:
     Path("faulty.py").write_text("def x(:\n", encoding="utf-8")
+    Path("leaving.py").write_text("import sys\nsys.exit(3)\n", encoding="utf-8")
     data = data_of(own("ready"))
     with pytest.raises(InputError) as refusal:
         task_of(source, data)
@@ -152,3 +167,9 @@ def test_running_out_of_memory_is_left_to_smaller_batches(place: Path, monkeypat
     task = task_of(own("small"), data)
     assert len(task.model(data.test.x)) == len(data.test)
     assert max(seen[-4:]) <= 8
+
+
+def test_ctrl_c_in_a_model_is_no_error_of_it(place: Path) -> None:
+    Path("stopped.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
+    with pytest.raises(KeyboardInterrupt):
+        find("stopped:x")

@@ -66,6 +66,14 @@ def test_another_content_of_a_file_is_another_task(tmp_path: Path) -> None:
     assert len(keys) == 2
 
 
+def test_a_folder_with_the_name_of_a_data_set_is_none_of_its_files(tmp_path: Path) -> None:
+    before = CELL.key(tmp_path)
+    (tmp_path / CELL.source.data).mkdir()
+    (tmp_path / CELL.source.data / "report.html").touch()
+    assert CELL.key(tmp_path) == before
+    assert content(tmp_path, CELL.source) == ()
+
+
 @pytest.mark.parametrize("file", ["mine.py", "mine/deep/net.py", "mine/config.json"])
 def test_another_content_of_a_module_or_a_folder_is_another_task(file: str, tmp_path: Path) -> None:
     model = "mine" if file.endswith("json") else "mine.deep.net:f" if "/" in file else "mine:f"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -62,6 +63,11 @@ def test_ctrl_c_is_no_failure() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         list(run([Job("a", stop)], HERE))
+
+
+def test_who_exits_ends_its_own_job_only() -> None:
+    outcomes = {o.key: o for o in run([Job("a", partial(sys.exit, 3)), Job("b", int)], HERE)}
+    assert outcomes == {"a": Outcome("a", Failure("SystemExit: 3"), tries=2), "b": Outcome("b", 0)}
 
 
 def test_two_jobs_of_one_key_are_refused() -> None:

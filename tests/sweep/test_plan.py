@@ -30,6 +30,14 @@ def test_names_stand_for_parts_and_a_number_for_seeds() -> None:
     assert as_plan({**TINY, "seeds": [7]}).seeds == (7,)
 
 
+def test_no_folder_hides_a_data_set(tmp_path: Path) -> None:
+    for name in ("xor", "xor:m=3"):
+        (tmp_path / name).mkdir()
+    assert read_plan(written(tmp_path, as_toml(TINY))).datasets == (DataPart("xor"),)
+    with pytest.raises(InputError, match="xor has no option 'm'"):
+        read_plan(written(tmp_path, as_toml({**TINY, "datasets": ["xor:m=3"]})))
+
+
 def test_the_example_is_a_plan(tmp_path: Path) -> None:
     plan = read_plan(written(tmp_path, example()))
     assert (plan.k, plan.datasets[1].k, len(plan.seeds)) == (4, 12, 3)
@@ -60,6 +68,7 @@ def _is_code(line: str) -> bool:
         ({"datasets": None}, "datasets is missing"),
         ({"datasets": []}, "datasets is empty"),
         ({"datasets": ["xro"]}, "unknown data set or file 'xro'; did you mean 'xor'"),
+        ({"datasets": ["nowhere.csv"]}, "unknown data set or file 'nowhere.csv'"),
         ({"datasets": ["xor:m=3"]}, "xor has no option 'm'"),
         ({"datasets": [{"data": "xor", "lable": "y"}]}, r"datasets\[0\].lable: 'lable'; did you mean 'label'"),
         ({"datasets": ["xor", "xor"]}, "datasets has 'xor' twice"),

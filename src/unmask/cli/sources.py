@@ -18,7 +18,7 @@ from unmask.errors import InputError, UnmaskError, unknown
 from unmask.models import Wrapped, bind, wrap
 from unmask.types import Dataset, rows_of
 
-__all__ = ["Source", "UserTask", "check_source", "data_of", "find", "task_of"]
+__all__ = ["Source", "UserTask", "check_source", "data_of", "find", "is_file", "task_of"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def check_source(source: Source) -> None:
 
 def _check_model(where: str) -> None:
     path = Path(where)
-    if not _is_file(where):
+    if not _is_path(where):
         _parts(where)
     elif not path.exists():
         raise InputError(f"there is no file {where} for --model; check the path")
@@ -76,12 +76,17 @@ def _check_model(where: str) -> None:
         )
 
 
+def is_file(data: str, home: Path = Path()) -> bool:
+    """Whether `data` is a file: its ending says so, or it is there and no data set has its name."""
+    return data.endswith(ENDINGS) or (data.partition(":")[0] not in DATASETS and (home / data).exists())
+
+
 def data_of(source: Source) -> Dataset:
     """The data set of that name, or the file."""
-    name, path = source.data, Path(source.data)
-    if path.exists() or name.endswith(ENDINGS):
+    name = source.data
+    if is_file(name):
         kind = cast("Any", source.kind)
-        return read(path, source.label, source.text, kind, source.seed, source.drop, source.parts)
+        return read(Path(name), source.label, source.text, kind, source.seed, source.drop, source.parts)
     if name.partition(":")[0] not in DATASETS:
         raise unknown("data set or file", name.partition(":")[0], DATASETS)
     for option in ("label", "text", "kind", "drop", "parts"):
@@ -94,7 +99,7 @@ def task_of(source: Source, data: Dataset) -> UserTask:
     """Find the model and see on two rows that it fits the data; the reference model is trained here."""
     if source.model == "reference":
         return UserTask(api.train_model(data, seed=source.seed), data, source.seed)
-    given = Path(source.model) if _is_file(source.model) else find(source.model)
+    given = Path(source.model) if _is_path(source.model) else find(source.model)
     found = wrap(given, takes=cast("Any", source.takes), outputs=cast("Any", source.outputs))
     model = _guarded(bind(found, data), source.model)
     model(rows_of(data.test.x, slice(0, 2)))
@@ -114,7 +119,7 @@ def find(where: str) -> Any:
     return _tried(found, f"{where} for --model failed") if _is_factory(found) else found
 
 
-def _is_file(where: str) -> bool:
+def _is_path(where: str) -> bool:
     """A path rather than a name: an ONNX file, or a folder that holds a model."""
     return where.lower().endswith(".onnx") or Path(where).exists()
 
@@ -147,10 +152,10 @@ def _guarded(model: Wrapped, where: str) -> Wrapped:
 
 
 def _tried(work: Callable[[], Any], what: str) -> Any:
-    """`work()`; an error in the user's own code becomes one sentence."""
+    """`work()`; an error in the user's own code, or its `sys.exit`, becomes one sentence."""
     try:
         return work()
-    except Exception as error:
-        if isinstance(error, UnmaskError) or out_of_memory(error):
+    except (Exception, SystemExit) as error:
+        if isinstance(error, UnmaskError) or (isinstance(error, Exception) and out_of_memory(error)):
             raise
         raise InputError(f"{what}: {type(error).__name__}: {error}") from error

@@ -22,7 +22,7 @@ from unmask.audit.memo import code
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
 from unmask.auto import SET_AUTO
-from unmask.cli.sources import Source, check_source, data_of, task_of
+from unmask.cli.sources import Source, check_source, data_of, is_file, task_of
 from unmask.errors import InputError
 from unmask.loading import load as load_explainer
 from unmask.methods import MODELS, make
@@ -200,7 +200,7 @@ def content(home: Path, source: Source) -> tuple[str, ...]:
 
     What that package reads in turn, such as weights beside it, is not known here.
     """
-    paths = [home / source.data]
+    paths = [home / source.data] if is_file(source.data, home) else []
     if source.model not in (ITSELF, "reference"):
         given = home / source.model
         paths.append(given if given.exists() else _package(home, source.model.partition(":")[0].partition(".")[0]))

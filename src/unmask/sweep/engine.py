@@ -143,13 +143,13 @@ def _here(handed: Handed, jobs: Sequence[Job], alone: bool) -> Iterator[tuple[st
 
 
 def attempt(work: Callable[[], Any], handed: Handed) -> Any:
-    """What the work gives, or why it gave nothing."""
+    """What the work gives, or why it gave nothing; who calls `sys.exit` ends its own work, Ctrl-C ends it all."""
     try:
         if handed.apart:
             _settle(handed)
         with _threads(handed.threads):
             return work()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Failure(f"{type(error).__name__}: {error}", final=isinstance(error, InputError))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.audit import CHECKS, chosen
+from unmask.cli.sources import is_file
 from unmask.data import DATASETS, named
 from unmask.errors import InputError, unknown
 from unmask.masking import REMOVALS
@@ -187,7 +188,7 @@ def _check(plan: Plan, home: Path) -> None:
 
 
 def _check_data(part: DataPart, plan: Plan, home: Path) -> None:
-    if not (home / part.data).exists():
+    if not is_file(part.data, home) or not (home / part.data).exists():
         if part.data.partition(":")[0] not in DATASETS:
             raise unknown("data set or file", part.data, DATASETS)
         named(part.data)
