@@ -177,3 +177,18 @@ def test_a_half_that_tells_only_by_its_choice_is_a_code_from_a_twentieth_of_the_
     share = half_share(case, everywhere(case, columns(4, 5)))
     assert (told(share) > SHARE_LIMIT) == is_code
     assert "20% of the answer" in share.note
+
+
+@pytest.mark.parametrize(
+    ("gain", "total", "want"), [(0.14, -0.02, 0.0), (0.10, 0.05, 0.05), (0.03, 0.05, 0.03), (0.4, 0.5, 0.4)]
+)
+def test_a_choice_tells_no_more_than_all_that_is_told(gain, total, want, monkeypatch):
+    """J1 no better than the prior knows no code, however much worse J0 is."""
+    case = small_case(table(300), k=2)
+    it = everywhere(case, columns(0, 1))
+    n = len(case.target)
+    spread = torch.linspace(0.5, 1.5, n)
+    monkeypatch.setattr(halves, "encoding", lambda *given: (gain * spread, total * spread))
+    found = half_share(replace(case, subjects=(it,)), it)
+    assert float(found.values.mean()) == pytest.approx(want, abs=1e-6)
+    assert float(found.over.mean()) == pytest.approx(max(total, LEAST * smuggling.entropy(case)), rel=1e-5)

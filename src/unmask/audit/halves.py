@@ -39,7 +39,11 @@ def half_gain(case: Case, subject: Subject) -> Values:
 
 
 def half_share(case: Case, subject: Subject) -> Values:
-    """The encoding share of the same half; one that tells little counts as if it told a fifth of the answer."""
+    """The encoding share of the same half; one that tells little counts as if it told a fifth of the answer.
+
+    Its choice tells no more of that than all that is told: where a judge who does not know the choice is misled by the
+    values, as by the smaller one of two large ones, the other gains on it and still knows nothing.
+    """
     return _of_half(case, subject, _share)
 
 
@@ -81,8 +85,11 @@ def _doubtful(case: Case, half: Subject, gain: Tensor, total: Tensor) -> bool:
 def _share(case: Case, half: Subject) -> Values:
     gain, total = _told(case, half)
     over = _over(case, total)
-    note = "" if over is total else f"tells little: {LEAST:.0%} of the answer is taken as told"
-    return Values(gain, over=over, note=note)
+    if over is total:
+        return Values(gain, over=over)
+    told, most = level(gain), max(0.0, level(total))
+    gain = gain * (most / told) if told > most else gain
+    return Values(gain, over=over, note=f"tells little: {LEAST:.0%} of the answer is taken as told")
 
 
 def _over(case: Case, total: Tensor) -> Tensor:
