@@ -14,8 +14,8 @@ import pytest
 import browser
 from browser import Browser
 from report import invented
-from unmask.report import Report
-from unmask.types import Findings
+from unmask.report import Report, side_by_side
+from unmask.types import Findings, Verdict
 
 pytestmark = [pytest.mark.slow, browser.needed]
 
@@ -33,7 +33,8 @@ def small() -> Findings:
     rows = tuple(row for row in base.rows if row.check.split("@")[0] in checks)
     kinds = {e.row.kind: e for e in invented.examples() if e.explanation == "l2x"}
     marked = next(e for e in base.examples if e.explanation == "l2x")
-    return replace(base, rows=rows, examples=(*kinds.values(), marked))
+    judged = tuple(Verdict(name, "reject", ("It is a control.",)) for name in invented.CONTROLS)
+    return replace(base, rows=rows, verdicts=(*base.verdicts, *judged), examples=(*kinds.values(), marked))
 
 
 def shown(tab: Browser, findings: Findings) -> None:
@@ -68,6 +69,17 @@ def test_nothing_is_wider_than_the_screen(tab: Browser, width: int) -> None:
     shown(tab, small())
     tab.screen(width, 900)
     assert tab.run("document.documentElement.scrollWidth") <= width
+
+
+def test_numbers_and_words_stay_whole_on_a_phone(tab: Browser) -> None:
+    settings = {"explanations": {"integrated-gradients": {"method": "integrated", "completeness": 0.0037}}}
+    shown(tab, replace(small(), settings=settings))
+    tab.screen(390, 900)
+    tab.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    pieces = "[...document.querySelectorAll('.example td:nth-child(2), .example td:last-child, .settings dt')]"
+    lines = "e => { const r = document.createRange(); r.selectNodeContents(e); return r.getClientRects().length; }"
+    broken = f"{pieces}.filter(e => !/[ -]/.test(e.textContent.slice(1)) && ({lines})(e) > 1).map(e => e.textContent)"
+    assert tab.run(broken) == []
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["light", "dark-phone"])
@@ -110,14 +122,19 @@ def test_all_that_opens_or_scrolls_is_reached_by_keys(tab: Browser) -> None:
 
 
 def test_paper_has_all_of_it(tab: Browser) -> None:
-    shown(tab, small())
+    both = side_by_side({"before": Report(small()), "after": Report(small())})
+    shown(tab, both.findings)
     tab.screen(1280, 900, dark=True)
     tab.ask("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
     colour = tab.run("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
     assert colour == ["rgb(255, 255, 255)", "rgb(28, 30, 33)"]  # black on white from a dark screen too
-    grids = "[...document.querySelectorAll('.check table.grid')]"
-    hidden = f"{grids}.filter(e => !e.checkVisibility({{ contentVisibilityAuto: true }})).length"
-    assert tab.run(hidden) == 0  # nobody can open it on paper
+    closed = tab.run("[...document.querySelectorAll('details:not([open])')].map(e => e.parentElement.tagName)")
+    assert set(closed) == {"SECTION", "ARTICLE", "DIV"}  # controls, a check by class, columns that were not kept
+    inside = "[...document.querySelectorAll('details > :not(summary)')]"
+    hidden = f"{inside}.filter(e => !e.checkVisibility({{ contentVisibilityAuto: true }}) || e.offsetHeight < 20)"
+    assert tab.run(f"{hidden}.map(e => e.outerHTML.slice(0, 80))") == []  # nobody can open it on paper
+    tab.ask("Emulation.setDeviceMetricsOverride", width=700, height=1000, deviceScaleFactor=1, mobile=False)
+    assert tab.run("document.documentElement.scrollWidth") <= 700  # wider, and all of it would be printed smaller
     pdf = base64.b64decode(tab.ask("Page.printToPDF", printBackground=True)["data"])
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) > 2
     tab.ask("Emulation.setEmulatedMedia", media="", features=[])

@@ -42,7 +42,8 @@ def test_controls_are_judged_apart_and_below(html: str):
     assert "judged by the same rule" not in html
     base = invented.findings()
     told = page(replace(base, verdicts=(*base.verdicts, Verdict("random", "reject", ("no better",)))), "0")
-    above, below = told.split("The controls judged by the same rule: random")
+    above, below = told.split("The controls judged by the same rule: ")
+    assert below.startswith('<span class="judged">random <span class="badge reject">')
     assert above.count('<article class="card') == len(base.verdicts)
     assert "no better" in below[: below.index("</details>")]
 
@@ -198,6 +199,17 @@ def test_a_check_that_does_not_apply_is_said_once():
     assert "not for a, b: has none" in html
     assert html.count("another reason") == 1
     assert "7 examples" in html
+
+
+def test_a_note_of_several_explanations_is_said_once_above_the_table():
+    base = Result("a", "gap", 0.5, 0.4, 0.6, 0.1, "lower", None, 7, 0.0, note="100 of the rows")
+    rows = (base, replace(base, explanation="b"))
+    html = page(Findings("task", "model", rows, ()), "1")
+    assert '<p class="aside">100 of the rows</p>' in html
+    assert html.count("100 of the rows") == 1
+    html = page(Findings("task", "model", (*rows, replace(base, explanation="c", note="drawn anew")), ()), "1")
+    assert '<p class="aside">a, b: 100 of the rows</p>' in html
+    assert "c<small>drawn anew</small>" in html
 
 
 def test_the_matrix_between_explanations_is_open_and_that_by_class_is_not(html: str):

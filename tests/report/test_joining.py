@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -43,6 +44,19 @@ def test_places_and_training_are_named_too_and_people_are_the_same() -> None:
     assert set(found.findings.learning) == {"cheater (before)", "cheater (after)"}
     assert "<li>" in found.html
     assert found.html.count("random (before)</li>") == found.html.count("random (after)</li>") >= 1
+
+
+def test_explanations_named_inside_checks_say_which_too() -> None:
+    one, found = invented.findings(), both().findings
+    pairs = [(r.explanation, r.check) for r in one.rows if "@explanation=" in r.check]
+    assert [(r.explanation, r.check) for r in found.rows if "@explanation=" in r.check] == [
+        (f"{name} ({when})", f"{check} ({when})") for when in ("before", "after") for name, check in pairs
+    ]
+    assert {r.check for r in found.rows if "@class=" in r.check} == {r.check for r in one.rows if "@class=" in r.check}
+    grid = re.findall(r'<table class="grid">.*?</table>', both().html, re.DOTALL)[-1]
+    columns = re.findall(r'<th scope="col">([^<]*)', grid)
+    assert columns == re.findall(r'<th scope="row">([^<]*)', grid)
+    assert columns == [f"{name} ({when})" for when in ("before", "after") for name in invented.NAMES[:5]]
 
 
 def test_the_page_shows_both() -> None:

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import math
 import re
+from importlib import resources
 
-from unmask.report.pictures import BOTTOM, HEIGHT, LONGEST, Point, bars, curves, front, heat
+import pytest
+
+from unmask.report.pictures import BOTTOM, COLOURS, HEIGHT, LONGEST, Point, bars, curves, front, heat
 
 
 def point(name: str, x: float, y: float, look: str = "trust") -> Point:
@@ -35,6 +39,67 @@ def test_curves_tell_controls_apart_and_escape_names():
     assert "<b>" not in svg
     assert 'class="curve c0"' in svg
     assert 'class="curve control"' in svg
+
+
+def drawn(part: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Lines and marks of a picture, or of its legend, in their order: each a class and its dashes or its outline."""
+    lines = re.findall(r'class="curve (\w+)" stroke-dasharray="([^"]+)"', part)
+    return lines, re.findall(r'class="mark (\w+)" d="M[\d.]+ [\d.]+([^M"]+)', part)
+
+
+def test_every_line_is_told_apart_without_its_colour():
+    controls = [f"{name} ({when})" for when in ("before", "after") for name in ("random", "first-k", "last-k")]
+    names = [*(f"explanation-{i}" for i in range(20)), *controls]
+    lines = {name: [(0.0, 0.0), (0.5, i / 26), (1.0, 1.0)] for i, name in enumerate(names)}
+    picture, _, legend = curves(lines, controls, ("at", "insertion")).partition("</svg>")
+    assert drawn(picture) == drawn(legend)
+    looks = set()
+    for entry in legend.split("<li>")[1:]:
+        ((colour, dashes),), marks = drawn(entry)
+        looks.add((dashes, marks[0][1] if marks else "", colour == "control"))  # marks of controls are hollow
+        assert colour != "control" or dashes != "none"
+    assert len(looks) == len(names)
+
+
+def test_marks_stand_on_the_points_of_their_line_and_show_where_lines_run_together():
+    line = [(i / 10, i / 20) for i in range(11)]
+    lines = {"a": line, "b": line, "c": line, "d": [(0.0, math.nan), (1.0, 0.5)]}
+    svg = curves(lines, [], ("at", "insertion")).partition("</svg>")[0]
+    corners = re.findall(r'<polyline class="curve (\w+)"[^>]* points="([^"]+)"', svg)
+    points = {look: {tuple(corner.split(",")) for corner in path.split()} for look, path in corners}
+    found = re.findall(r'<path class="mark (\w+)" d="([^"]+)"', svg)
+    marks = {look: set(re.findall(r"M([\d.]+) ([\d.]+)", path)) for look, path in found}
+    assert all(marks[look] <= points[look] for look in points)
+    assert [len(marks[look]) for look in ("c0", "c1", "c2", "c3")] == [4, 4, 3, 1]
+    assert marks["c0"] | marks["c1"] | marks["c2"] == points["c0"]
+    assert svg.rindex("<polyline") < svg.index('<path class="mark')  # no line covers a mark
+
+
+def test_curves_are_told_in_words_with_their_ends():
+    lines = {"a": [(i / 20, i / 40) for i in range(21)], '"b"': [(1.0, -0.25), (0.0, 0.0), (0.5, math.nan)], "c": []}
+    label = re.search(r'aria-label="([^"]+)"', curves(lines, [], ("share", "insertion")))
+    assert label
+    assert label[1] == (
+        "insertion over share. a: 0.000 at 0, 0.100 at 0.2, 0.200 at 0.4, 0.300 at 0.6, 0.400 at 0.8, 0.500 at 1; "
+        "&quot;b&quot;: 0.000 at 0, −0.250 at 1; c: –"
+    )
+
+
+def light(colour: str) -> float:
+    """Relative luminance, as WCAG has it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_lines_stand_out_from_what_is_behind_them(theme: int):
+    style = resources.files("unmask.report").joinpath("style.css").read_text("utf-8")
+    colours = dict(re.findall(r"--(\w+): (#\w{6});", re.findall(r":root \{(.*?)\}", style, re.DOTALL)[theme]))
+    back = light(colours["card"])
+    for name in ("soft", "accent", *(f"c{i}" for i in range(COLOURS))):
+        dark, bright = sorted((back, light(colours[name])))
+        assert (bright + 0.05) / (dark + 0.05) >= 3, name
 
 
 def test_a_map_has_a_cell_with_its_number_for_each_word_and_line():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -86,7 +86,7 @@ class Check:
     rows: str  # how many examples it rests on
     ruler: Markup
     lines: list[Line]
-    left_out: list[str]  # explanations it does not apply to, and why, a sentence each
+    asides: list[str]  # what holds for several explanations, a sentence each: why it does not apply, how it was done
     curve: Markup | None
     grids: list[Grid]
 
@@ -177,8 +177,9 @@ def _check(findings: Findings, base: str) -> Check | None:
     if not rows:
         return None
     single = [row for row in rows if row.check == base and row.at is None]
-    why = _why_missing(single)
-    single = [row for row in single if row.explanation not in {name for names in why.values() for name in names}]
+    why = _shared(row for row in single if not math.isfinite(row.value))
+    single = [row for row in single if row.note not in why or math.isfinite(row.value)]
+    how = _shared(single)
     scale = plots.axis(v for row in single for v in (row.value, row.low, row.high, row.null))
     return Check(
         name=base,
@@ -186,20 +187,21 @@ def _check(findings: Findings, base: str) -> Check | None:
         direction=DIRECTIONS[rows[0].better],
         rows=_counts([row for row in rows if row.n] or rows),
         ruler=Markup(plots.ruler(scale)),
-        lines=[_line(row, scale, row.explanation in findings.controls) for row in single],
-        left_out=[f"not for {', '.join(names)}: {reason}" for reason, names in why.items()],
+        lines=[_line(row, scale, row.explanation in findings.controls, how) for row in single],
+        asides=[f"not for {', '.join(names)}: {reason}" for reason, names in why.items()]
+        + [note if len(names) == len(single) else f"{', '.join(names)}: {note}" for note, names in how.items()],
         curve=_curve([row for row in rows if row.check == base and row.at is not None], findings.controls),
         grids=_grids([row for row in rows if row.check != base and row.at is None], names),
     )
 
 
-def _why_missing(rows: Sequence[Result]) -> dict[str, list[str]]:
-    """Reason -> explanations without a value, where several have the same reason: one sentence says it of all."""
-    why: dict[str, list[str]] = {}
+def _shared(rows: Iterable[Result]) -> dict[str, list[str]]:
+    """Note -> explanations, where several have the same: one sentence says it of all."""
+    notes: dict[str, list[str]] = {}
     for row in rows:
-        if row.note and not math.isfinite(row.value):
-            why.setdefault(row.note, []).append(row.explanation)
-    return {reason: names for reason, names in why.items() if len(names) > 1}
+        if row.note:
+            notes.setdefault(row.note, []).append(row.explanation)
+    return {note: names for note, names in notes.items() if len(names) > 1}
 
 
 def _counts(rows: Sequence[Result]) -> str:
@@ -207,11 +209,11 @@ def _counts(rows: Sequence[Result]) -> str:
     return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
-def _line(row: Result, scale: plots.Axis, control: bool) -> Line:
+def _line(row: Result, scale: plots.Axis, control: bool, said_once: Collection[str]) -> Line:
     look = "control" if control else "plain"
     plot = plots.dot(scale, row.value, (row.low, row.high), row.null, look)
-    value, null = number(row.value), number(row.null)
-    return Line(row.explanation, control, Markup(plot), value, interval(row), null, row.passed, row.note)
+    value, null, note = number(row.value), number(row.null), "" if row.note in said_once else row.note
+    return Line(row.explanation, control, Markup(plot), value, interval(row), null, row.passed, note)
 
 
 def _curve(rows: Sequence[Result], controls: Sequence[str]) -> Markup | None:

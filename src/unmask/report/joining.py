@@ -9,9 +9,10 @@ from typing import Any
 from unmask.change import Change
 from unmask.errors import InputError
 from unmask.heat import Heat
+from unmask.report.plain import BETWEEN
 from unmask.report.report import Report
 from unmask.report.wording import PEOPLE
-from unmask.types import Findings
+from unmask.types import Findings, Result
 
 __all__ = ["side_by_side"]
 
@@ -61,9 +62,12 @@ def _named(findings: Findings, when: str) -> Findings:
     def renamed(things: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(replace(thing, explanation=f"{thing.explanation} ({when})") for thing in things)
 
+    def between(row: Result) -> Result:
+        return replace(row, check=f"{row.check} ({when})") if BETWEEN in row.check else row
+
     return replace(
         findings,
-        rows=renamed(findings.rows),
+        rows=tuple(map(between, renamed(findings.rows))),
         verdicts=renamed(findings.verdicts),
         examples=renamed(findings.examples),
         heats=renamed(findings.heats),

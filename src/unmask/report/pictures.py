@@ -12,14 +12,27 @@ from html import escape
 
 from unmask.labels import Room, beside, leader
 from unmask.report.plots import Axis, axis, tick
+from unmask.report.wording import number
 
 __all__ = ["Point", "bars", "curves", "front", "heat"]
 
-WIDTH, HEIGHT = 560, 360
-LEFT, RIGHT, TOP, BOTTOM = 56, 14, 12, 48
+WIDTH, HEIGHT = 560, 380
+LEFT, RIGHT, TOP, BOTTOM = 64, 14, 34, 48
 LETTER, DOT = 7.4, 6.0  # room for one letter, radius of a spot
 ROOM = Room((LEFT, TOP, WIDTH - 2, HEIGHT - BOTTOM), letter=LETTER, dot=DOT)
 COLOURS = 7  # line colours of the style sheet
+MARKS = (  # what stands on the points of a line, drawn around them: one for each colour
+    "m-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",  # circle
+    "m-4.5-4.5h9v9h-9z",  # square
+    "m0-6l6 10.5h-12z",  # triangle
+    "m0-7l6 7l-6 7l-6-7z",  # diamond
+    "m0 6l6-10.5h-12z",  # triangle upside down
+    "m-2-6h4v4h4v4h-4v4h-4v-4h-4v-4h4z",  # plus
+    "m-5.5-5.5h11l-11 11h11z",  # hourglass
+)
+APART = 3  # of so many points one has a mark, at most; each line has other ones, which show where lines run together
+DASHES = ("none", "8 4", "2 4", "10 4 2 4")  # lines and gaps; the first is for the first explanations alone
+READ_OUT = 6  # points of a line that its picture in words names
 CELL, ROW = 40, 26  # width and height of a cell in a map
 LONGEST = 16  # letters of a word above a map
 
@@ -34,6 +47,15 @@ class Point:
     x_span: tuple[float, float]
     y_span: tuple[float, float]
     look: str  # "trust", "care", "reject", "plain" or "control"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a line is drawn; two lines differ in more than their colour."""
+
+    colour: str  # a class of the style sheet
+    dashes: str
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,13 +88,17 @@ def front(points: Sequence[Point], names: tuple[str, str]) -> str:
 
 def curves(lines: Mapping[str, Sequence[tuple[float, float]]], controls: Sequence[str], names: tuple[str, str]) -> str:
     """One line of (x, y) for each explanation, named in a legend below; controls are dashed."""
-    every = [point for line in lines.values() for point in line]
+    known = {name: [(x, y) for x, y in sorted(line) if math.isfinite(x + y)] for name, line in lines.items()}
+    every = [point for line in known.values() for point in line]
     plane = Plane(axis(x for x, _ in every), axis(y for _, y in every))
     looks = _looks(list(lines), controls)
-    paths = [_path(plane, line, looks[name]) for name, line in lines.items()]
+    drawn = [([plane.place(*point) for point in line], looks[name]) for name, line in known.items()]
+    paths = [_line(places, look) for places, look in drawn]
+    marked = [(places, look) for places, look in drawn if look.mark and places]
+    apart = min(APART, len(marked))
+    paths += [_marks(places[i % apart :: apart] or places, look) for i, (places, look) in enumerate(marked)]
     key = "".join(f"<li>{_swatch(look)}{escape(name)}</li>" for name, look in looks.items())
-    label = f"{names[1]} over {names[0]}"
-    return _picture(_frame(plane, names) + "".join(paths), label) + f'<ul class="key">{key}</ul>'
+    return _picture(_frame(plane, names) + "".join(paths), _told(known, names)) + f'<ul class="key">{key}</ul>'
 
 
 def heat(words: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]], label: str) -> str:
@@ -86,7 +112,8 @@ def heat(words: Sequence[str], lines: Sequence[tuple[str, Sequence[float]]], lab
         y = slant + ROW * at
         parts.append(f'<text class="name" x="{left - 8}" y="{y + 17}" text-anchor="end">{escape(name)}</text>')
         parts += [_cell(left + CELL * i, y, w, w / top) for i, w in enumerate(weights)]
-    size = f'width="{left + CELL * len(heads) + slant}" height="{slant + ROW * len(lines) + 4}"'
+    wide, high = left + CELL * len(heads) + slant, slant + ROW * len(lines) + 4
+    size = f'viewBox="0 0 {wide} {high}" width="{wide}" height="{high}"'
     return f'<svg class="map" {size} role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
 
 
@@ -158,10 +185,9 @@ def _frame(plane: Plane, names: tuple[str, str]) -> str:
         y = plane.height(t)
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick(t)}</text>')
-    middle, half = (LEFT + WIDTH - RIGHT) / 2, (TOP + floor) / 2
+    middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(f'<text class="name" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{escape(names[0])}</text>')
-    turned = f'transform="rotate(-90 14 {half})" x="14" y="{half}" text-anchor="middle"'
-    return "".join(parts) + f'<text class="name" {turned}>{escape(names[1])}</text>'
+    return "".join(parts) + f'<text class="name" x="0" y="13">{escape(names[1])}</text>'
 
 
 def _staircase(plane: Plane, points: Sequence[Point]) -> str:
@@ -209,17 +235,41 @@ def _labels(spots: Sequence[tuple[float, float]], names: Sequence[str]) -> list[
     return out
 
 
-def _looks(names: Sequence[str], controls: Sequence[str]) -> dict[str, str]:
+def _looks(names: Sequence[str], controls: Sequence[str]) -> dict[str, Look]:
+    """Explanations have marks, and dashes once all marks are used; controls have dashes, and then marks."""
     shown = [name for name in names if name not in controls]
-    colours = {name: f"c{i % COLOURS}" for i, name in enumerate(shown)}
-    return {name: colours.get(name, "control") for name in names}
+    beside = [name for name in names if name in controls]
+    looks = {}
+    for i, name in enumerate(shown):
+        rounds, at = divmod(i, len(MARKS))
+        looks[name] = Look(f"c{i % COLOURS}", DASHES[rounds % len(DASHES)], MARKS[at])
+    for i, name in enumerate(beside):
+        rounds, at = divmod(i, len(DASHES) - 1)
+        looks[name] = Look("control", DASHES[1 + at], ("", *MARKS)[rounds % (1 + len(MARKS))])
+    return {name: looks[name] for name in names}
 
 
-def _path(plane: Plane, line: Sequence[tuple[float, float]], look: str) -> str:
-    places = [plane.place(x, y) for x, y in sorted(line) if math.isfinite(x) and math.isfinite(y)]
-    return f'<polyline class="curve {look}" points="{" ".join(f"{x},{y}" for x, y in places)}"/>'
+def _line(places: Sequence[tuple[float, float]], look: Look) -> str:
+    corners = " ".join(f"{x},{y}" for x, y in places)
+    return f'<polyline class="curve {look.colour}" stroke-dasharray="{look.dashes}" points="{corners}"/>'
 
 
-def _swatch(look: str) -> str:
-    line = f'<line class="curve {look}" x1="0" x2="24" y1="6" y2="6"/>'
-    return f'<svg width="24" height="12" aria-hidden="true">{line}</svg> '
+def _marks(places: Sequence[tuple[float, float]], look: Look) -> str:
+    return f'<path class="mark {look.colour}" d="{"".join(f"M{x} {y}{look.mark}" for x, y in places)}"/>'
+
+
+def _swatch(look: Look) -> str:
+    line = f'<line class="curve {look.colour}" stroke-dasharray="{look.dashes}" x1="0" x2="44" y1="7" y2="7"/>'
+    mark = _marks([(22, 7)], look) if look.mark else ""
+    return f'<svg width="44" height="14" aria-hidden="true">{line}{mark}</svg> '
+
+
+def _told(lines: Mapping[str, Sequence[tuple[float, float]]], names: tuple[str, str]) -> str:
+    """Curves in words, for those who do not see the picture: some points of each, the first and the last among them."""
+    said = []
+    for name, line in lines.items():
+        last, count = len(line) - 1, min(len(line), READ_OUT)
+        chosen = [line[round(i * last / max(1, count - 1))] for i in range(count)]
+        points = ", ".join(f"{number(y)} at {tick(x)}" for x, y in chosen)
+        said.append(f"{name}: {points or '–'}")
+    return f"{names[1]} over {names[0]}. " + "; ".join(said)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from unmask.heat import Heat
     from unmask.types import Findings, Result
 
-__all__ = ["agreement", "as_json", "plain", "row_columns"]
+__all__ = ["BETWEEN", "agreement", "as_json", "plain", "row_columns"]
 
 ALWAYS = ("explanation", "check", "value", "low", "high", "null", "better", "passed", "n", "seconds")
 BETWEEN = "@explanation="  # in the name of a check: between the explanation of the row and this one

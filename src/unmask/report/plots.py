@@ -8,10 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from unmask.report.wording import number
 
 __all__ = ["Axis", "axis", "dot", "ruler", "tick"]
+
+NARROWEST = 1e-5  # values closer than this, by their size, would have ticks with the same label
+LETTERS = 20  # room under a column of dots on paper, the narrowest
+TINIEST = 1e-300  # a number too small to be divided further
 
 
 @dataclass(frozen=True)
@@ -32,13 +37,14 @@ def axis(values: Iterable[float | None], zero: bool = True) -> Axis:
     low, high = min(finite), max(finite)
     if 0.5 < high <= 1:
         high = 1.0
-    if low == high:
-        high = low + 1
+    size = max(abs(low), abs(high))
+    if high - low <= max(NARROWEST * size, TINIEST):
+        high = low + max(1.0, size)
     rough = (high - low) / 5
-    power = 10 ** math.floor(math.log10(rough))
-    step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= rough * (1 - 1e-9))
+    power = math.floor(math.log10(rough))
+    step = next(m * 10.0**power for m in (1, 2, 2.5, 5, 10) if m * 10.0**power >= rough * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return Axis(tuple(round(i * step, 12) for i in range(first, last + 1)))
+    return Axis(tuple(round(i * step, 1 - power) for i in range(first, last + 1)))  # a step has two digits at most
 
 
 def _percent(scale: Axis, value: float) -> str:
@@ -46,8 +52,11 @@ def _percent(scale: Axis, value: float) -> str:
 
 
 def ruler(scale: Axis) -> str:
-    """The numbers under a column of dots."""
-    texts = (f'<text x="{_percent(scale, t)}" y="12" text-anchor="middle">{tick(t)}</text>' for t in scale.ticks)
+    """The numbers under a column of dots, every second one where all of them would touch each other."""
+    names = [tick(t) for t in scale.ticks]
+    wide = max(len(a) + len(b) for a, b in pairwise(names)) / 2 * (len(names) - 1)
+    shown = list(zip(scale.ticks, names, strict=True))[:: 1 if wide < LETTERS else 2]
+    texts = (f'<text x="{_percent(scale, t)}" y="12" text-anchor="middle">{name}</text>' for t, name in shown)
     return f'<svg class="ruler" width="100%" height="16" aria-hidden="true">{"".join(texts)}</svg>'
 
 
