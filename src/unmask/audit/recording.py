@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from importlib.metadata import version
 
@@ -11,7 +12,24 @@ from unmask.audit.folds import FOLDS
 from unmask.audit.smuggling import ASLEEP, SEEDS
 from unmask.audit.subjects import Settings
 
-__all__ = ["recorded"]
+__all__ = ["doubts", "recorded", "right"]
+
+
+def right(case: Case) -> float:
+    """How often the model says what the labels say; nan without labels."""
+    return float("nan") if case.labels is None else float((case.target == case.labels).double().mean())
+
+
+def doubts(case: Case) -> str:
+    """A sentence where the model is right less often than by chance, and surely: its classes may be in another order."""
+    rate, n, classes = right(case), len(case.target), case.data.classes
+    if not rate + 2 * math.sqrt(rate * (1 - rate) / n) + 1 / n < 1 / len(classes):
+        return ""
+    order = ", ".join(map(str, classes))
+    return (
+        f"{case.model.name} agrees with the labels in {rate:.0%} of the rows, less than by chance: are its classes in "
+        f"the order of the data, {order}?"
+    )
 
 
 def recorded(case: Case, settings: Settings) -> dict[str, object]:
@@ -23,6 +41,7 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
         "n": len(case.target),
         "rows": digest(case.x),
         "seed": settings.seed,
+        **({} if case.labels is None else {"model is right in": f"{right(case):.0%} of the rows"}),
         "model": case.model.describe(),
         "data": {
             "name": case.data.name,

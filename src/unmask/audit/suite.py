@@ -19,7 +19,7 @@ from unmask.audit.light import lightly
 from unmask.audit.locked import explains_itself
 from unmask.audit.looking import pays_attention
 from unmask.audit.memo import Memo, code, marks
-from unmask.audit.recording import recorded
+from unmask.audit.recording import doubts, recorded
 from unmask.audit.statistics import Bootstrap, by_row
 from unmask.audit.subjects import Settings, assemble, control
 from unmask.audit.verdict import decide
@@ -45,6 +45,8 @@ def run(
     """
     settings = _fitting(model, data, given, settings)
     case = assemble(model, data, given, settings)
+    if doubt := doubts(case):
+        progress.warn(doubt)
     settings, plan = budget.within(case, settings, say)
     bench = _measure(case, memo or Memo(None), settings)
     rows = tuple(row for subject in case.subjects for row in _rows(bench, subject))

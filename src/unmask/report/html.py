@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-HEAD = ("k", "removal", "n", "split", "seed")  # settings that stand under the title, where given
+HEAD = ("k", "removal", "n", "split", "seed", "model is right in")  # settings that stand under the title, where given
 FRONT = ("fs-m", "reading")
 REST = "Other measures"
 READ = {"accuracy": "right, told from the rationale", "first": "first unit in the rationale"}  # in each epoch
