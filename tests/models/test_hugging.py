@@ -161,6 +161,33 @@ def test_a_pipeline_and_a_model_with_its_tokenizer() -> None:
         wrap(net)
 
 
+@pytest.mark.parametrize(
+    ("options", "want"),
+    [
+        ({"takes": "ids"}, "takes 'text', got takes='ids'; leave takes out, or wrap a function around it"),
+        ({"outputs": "probabilities"}, "returns 'logits', got outputs='probabilities'; leave outputs out"),
+        ({"tokenizer": "another"}, "a folder or a pipeline brings its own tokenizer, got another one; leave"),
+    ],
+)
+def test_what_contradicts_the_model_is_refused(folder: Path, options: dict[str, Any], want: str) -> None:
+    from transformers import pipeline
+
+    for model in (folder, pipeline("text-classification", model=tiny.bert(), tokenizer=tiny.tokenizer())):
+        with pytest.raises(InputError, match=want):
+            wrap(model, device="cpu", **options)
+
+
+def test_saying_again_what_is_so_is_harmless(folder: Path) -> None:
+    from transformers import pipeline
+
+    pipe = pipeline("text-classification", model=tiny.bert(), tokenizer=tiny.tokenizer())
+    assert wrap(folder, takes="text", outputs="logits", device="cpu").takes == "text"
+    model = wrap(pipe, tokenizer=pipe.tokenizer, device="cpu")
+    assert wrap(model, takes="text", outputs="logits").outputs == "logits"
+    with pytest.raises(InputError, match="gives its attention out by itself, got 'encoder'; leave it out"):
+        wrap(tiny.bert(), tokenizer=tiny.tokenizer(), attention="encoder")
+
+
 def test_classes_in_another_order(folder: Path) -> None:
     data = unmask.dataset(ROWS, ["neg", "pos"] * 12, classes=("pos", "neg"), kind="words")
     turned = bind(wrap(folder, device="cpu"), data)(ROWS[:3])

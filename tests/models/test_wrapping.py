@@ -102,12 +102,6 @@ def test_ids_come_from_the_tokenizer() -> None:
 
 
 def test_the_mask_token_of_a_tokenizer_is_known() -> None:
-    class Masking:
-        mask_token = "[MASK]"
-
-        def __call__(self, rows: list[list[str]]) -> list[list[int]]:
-            return tokenizer(rows)
-
     assert wrap(Lengths(), takes="ids", tokenizer=Masking(), outputs="logits", device="cpu").mask_token == "[MASK]"
 
 
@@ -242,6 +236,60 @@ def test_what_is_no_model_is_refused_in_one_sentence(model: Any, want: str) -> N
 
 def test_an_unknown_way_of_taking_rows_is_refused() -> None:
     assert said(fitted(), takes="pixels") == "takes must be 'text', 'ids', 'array' or 'frame', got 'pixels'"
+
+
+class Masking:
+    """A tokenizer with a mask token."""
+
+    mask_token = "[MASK]"
+
+    def __call__(self, rows: list[list[str]]) -> list[list[int]]:
+        return tokenizer(rows)
+
+
+def guessing(rows: Any) -> np.ndarray:
+    return np.full((len(rows), 2), 0.5)
+
+
+OURS = default(read(SETS["words"]()), 2, "small")
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "want"),
+    [
+        (fitted(), {"outputs": "logits"}, "LogisticRegression returns 'probabilities', got outputs='logits'; leave"),
+        (wrap(fitted()), {"outputs": "logits"}, "LogisticRegression returns 'probabilities', got outputs='logits'"),
+        (wrap(fitted()), {"takes": "frame"}, "LogisticRegression takes 'array', got takes='frame'; leave takes out"),
+        (
+            wrap(guessing, outputs="logits"),
+            {"outputs": "probabilities"},
+            "guessing returns 'logits', got outputs='prob",
+        ),
+        (wrap(guessing), {"tokenizer": tokenizer}, "guessing is wrapped already, got a tokenizer; give it when"),
+        (wrap(guessing), {"takes": "pixels"}, "takes must be 'text', 'ids', 'array' or 'frame', got 'pixels'"),
+        (wrap(guessing), {"attention": "0"}, "attention names a part of a torch module, got a guessing"),
+        (guessing, {"outputs": "scores"}, "outputs must be 'probabilities' or 'logits', got 'scores'"),
+        (guessing, {"tokenizer": tokenizer}, "a tokenizer is for takes='ids', got it with takes=None; say takes='ids'"),
+        (OURS, {"takes": "array"}, "WordNet takes 'ids', got takes='array'; leave takes out"),
+        (OURS, {"takes": "ids", "tokenizer": tokenizer}, "WordNet reads rows by itself, got a tokenizer; leave it out"),
+    ],
+)
+def test_what_contradicts_the_model_is_refused(model: Any, options: dict[str, Any], want: str) -> None:
+    assert said(model, **options).startswith(want)
+
+
+def test_saying_again_what_is_so_is_harmless() -> None:
+    model = wrap(fitted(), outputs="probabilities", takes="array")
+    assert wrap(model, outputs="probabilities", takes="array").outputs == "probabilities"
+    assert wrap(OURS, takes="ids", outputs="logits").takes == "ids"
+    assert wrap(wrap(nn.Linear(4, 2), outputs="logits", device="cpu"), outputs="logits").outputs == "logits"
+
+
+def test_whoever_reads_text_knows_the_mask_token_of_a_tokenizer() -> None:
+    texts = [" ".join(row) for row in TEXTS]
+    pipeline = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, [0, 1, 0, 1, 1])
+    for model in (wrap(pipeline, tokenizer=Masking()), wrap(guessing, takes="text", tokenizer=Masking())):
+        assert (model.takes, model.token("mask-token")) == ("text", "[MASK]")
 
 
 def test_texts_for_a_model_of_arrays_are_refused() -> None:

@@ -44,8 +44,12 @@ def _is_model(model: Any) -> bool:
     return isinstance(model, nn.Module) and hasattr(getattr(model, "config", None), "id2label")
 
 
-def hugging_model(source: Any, tokenizer: Any = None, device: str = "auto", removal: str | None = None) -> Wrapped:
+def hugging_model(
+    source: Any, tokenizer: Any = None, device: str = "auto", removal: str | None = None, attention: str | None = None
+) -> Wrapped:
     """A wrapped sequence classifier; its classes are named as in its configuration."""
+    if attention is not None:
+        raise InputError(f"{type(source).__name__} gives its attention out by itself, got {attention!r}; leave it out")
     name, model, tokenizer = _parts(source, tokenizer)
     labels = _labels(name, model)
     place = devices.pick(device)
@@ -72,6 +76,9 @@ def hugging_model(source: Any, tokenizer: Any = None, device: str = "auto", remo
 
 def _parts(source: Any, tokenizer: Any) -> tuple[str, Any, Any]:
     """Name, model and tokenizer of a folder, of a pipeline, or of a model that came with its tokenizer."""
+    own = None if isinstance(source, (str, Path)) else source.tokenizer if _is_pipeline(source) else tokenizer
+    if tokenizer is not None and tokenizer is not own:
+        raise InputError("a folder or a pipeline brings its own tokenizer, got another one; leave tokenizer out")
     if isinstance(source, (str, Path)):
         return (Path(source).absolute().name, *_loaded(Path(source)))
     if _is_pipeline(source):

@@ -41,29 +41,62 @@ def wrap(
     file, or a Hugging Face classifier of texts: its folder, a pipeline, or the model with `tokenizer`. `takes` says
     what it wants: "array", "frame" (a data frame), "text" (units joined by spaces) or "ids" (with a `tokenizer`: a
     callable from rows of words to a tensor of ids). `attention` names the submodule of a torch module whose output is
-    its attention weights, one for each word.
+    its attention weights, one for each word. What a model knows of itself need not be said, and is refused if wrong.
     """
-    if isinstance(model, Wrapped):
-        return replace(model, removal=removal or model.removal, attention=attention or model.attention)
-    if attention is not None and not isinstance(model, nn.Module):
-        raise InputError(f"attention names a part of a torch module, got a {type(model).__name__}")
     if takes not in (None, "text", "ids", "array", "frame"):
         raise InputError(f"takes must be 'text', 'ids', 'array' or 'frame', got {takes!r}")
-    if takes == "ids" and tokenizer is None:
-        raise InputError("takes='ids' needs tokenizer=, a callable that turns rows of words into a tensor of ids")
-    if isinstance(model, type):
+    ready = isinstance(model, Wrapped)
+    if attention is not None and not isinstance(model.module if ready else model, nn.Module):
+        kind = model.name if ready else type(model).__name__
+        raise InputError(f"attention names a part of a torch module, got a {kind}")
+    if ready:
+        if tokenizer is not None:
+            raise InputError(
+                f"{model.name} is wrapped already, got a tokenizer; give it when the model itself is wrapped"
+            )
+        found = replace(model, removal=removal or model.removal, attention=attention or model.attention)
+    elif isinstance(model, type):
         raise InputError(f"wrap takes a fitted model, got the class {model.__name__}; make one of it and fit it first")
+    elif is_hugging(model):
+        found = hugging_model(model, tokenizer, device, removal, attention)
+    elif isinstance(model, nn.Module):
+        found = replace(_torch(model, takes, tokenizer, outputs, device, removal), attention=attention)
+    else:
+        found = _other(model, takes, tokenizer, outputs, removal)
+    return _agreed(found, takes, outputs)
+
+
+def _other(model: Any, takes: Takes | None, tokenizer: Any, outputs: Any, removal: str | None) -> Wrapped:
+    """What torch does not know: an ONNX file, a classifier of scikit-learn, a callable."""
+    _check_tokenizer(takes, tokenizer)
     if _is_onnx(model):
         return onnx_model(model, takes=takes, tokenizer=tokenizer, outputs=outputs, removal=removal, joined=_joined)
-    if is_hugging(model):
-        return hugging_model(model, tokenizer, device, removal)
-    if isinstance(model, nn.Module):
-        return replace(_torch(model, takes, tokenizer, outputs, device, removal), attention=attention)
     if callable(getattr(model, "predict_proba", None)):
         return _scikit(model, takes, tokenizer, removal)
     if callable(model):
         return _callable(model, takes, tokenizer, outputs, removal)
     raise InputError(_cannot(model))
+
+
+def _check_tokenizer(takes: Takes | None, tokenizer: Any) -> None:
+    """It makes ids, or it knows a mask token; else nobody would ask it."""
+    if takes == "ids" and tokenizer is None:
+        raise InputError("takes='ids' needs tokenizer=, a callable that turns rows of words into a tensor of ids")
+    if tokenizer is not None and takes != "ids" and getattr(tokenizer, "mask_token", None) is None:
+        raise InputError(
+            f"a tokenizer is for takes='ids', got it with takes={takes!r}; say takes='ids' or leave it out"
+        )
+
+
+def _agreed(model: Wrapped, takes: Takes | None, outputs: str | None) -> Wrapped:
+    """The model; what the caller says of it must be so, and saying it again is harmless."""
+    known = {"takes": (takes, model.takes, "takes"), "outputs": (outputs, model.outputs, "returns")}
+    for option, (given, so, does) in known.items():
+        if given not in (None, so):
+            raise InputError(
+                f"{model.name} {does} {so!r}, got {option}={given!r}; leave {option} out, or wrap a function around it"
+            )
+    return model
 
 
 def _is_onnx(model: Any) -> bool:
@@ -89,6 +122,10 @@ def _torch(
     module: nn.Module, takes: Takes | None, tokenizer: Any, outputs: Any, device: str, removal: str | None
 ) -> Wrapped:
     reader = getattr(module, "reader", None)  # our own networks know how to read rows, and return logits
+    if reader is not None and tokenizer is not None:
+        raise InputError(f"{type(module).__name__} reads rows by itself, got a tokenizer; leave it out")
+    if reader is None and takes == "ids":
+        _check_tokenizer(takes, tokenizer)
     outputs = outputs or ("logits" if reader is not None else None)
     if outputs not in ("logits", "probabilities"):
         raise InputError("say what the torch module returns: wrap(model, outputs='logits') or outputs='probabilities'")
@@ -103,7 +140,7 @@ def _torch(
         removal=removal,
         module=module,
         mask_token=getattr(tokenizer, "mask_token", None),
-        takes=takes or ("ids" if reader is not None and reader.vocabulary is not None else "array"),
+        takes=(takes or "array") if reader is None else "array" if reader.vocabulary is None else "ids",
         batch=64 if isinstance(getattr(reader, "vocabulary", None), Pieces) else 512,
         values=batches.AT_ONCE if place.type == "cpu" else None,
         details={"framework": "torch"},
@@ -139,6 +176,7 @@ def _scikit(model: Any, takes: Takes | None, tokenizer: Any, removal: str | None
         classes=len(model.classes_),
         labels=tuple(map(str, model.classes_)),
         estimator=model,
+        mask_token=getattr(tokenizer, "mask_token", None),
         takes=takes,
         batch=8192,
         details={"framework": "scikit-learn"},
@@ -156,6 +194,8 @@ def _callable(
     function: Callable[[Any], Any], takes: Takes | None, tokenizer: Any, outputs: Any, removal: str | None
 ) -> Wrapped:
     name = getattr(function, "__name__", type(function).__name__)
+    if outputs not in (None, "logits", "probabilities"):
+        raise InputError(f"outputs must be 'probabilities' or 'logits', got {outputs!r}")
     feed = tokenizer if takes == "ids" else _FEEDS[takes] if takes else _guessed
     return Wrapped(
         name="callable" if name == "<lambda>" else name,
@@ -163,6 +203,7 @@ def _callable(
         feed=feed,
         outputs=outputs or "probabilities",
         removal=removal,
+        mask_token=getattr(tokenizer, "mask_token", None),
         takes=takes or "array",
         details={"framework": "callable"},
     )
