@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 from itertools import product
 from typing import Any
@@ -318,6 +319,94 @@ def planned(
         "gigabytes moved": round((sum(task.moved for task in tasks) + weights) / 1e9, 1),
         "deaths": deaths,
     }
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+def told(stored: dict[str, Any]) -> list[str]:
+    """What docs/scale.md says in numbers, word for word: what was measured, and what follows from it."""
+    entries, summary = stored["entries"], stored["summary"]
+    facts, default = summary["facts"], summary["facts of a default audit"]
+    by_check, joblib, ray = facts["passes by check"], entries["engine joblib"], entries["engine ray"]
+    curve = sum(by_check[check] for check in ("aopc-sufficiency", "aopc-comprehensiveness", *CURVES))
+    full = entries["seconds of an audit"]["seconds"]
+    judges = sum(full.get(check, 0.0) for check in JUDGED) / (1 + 3)
+    whole, little = shown(facts["passes a row"]), shown(default["passes a row"])
+    return [
+        f"exponent {shown(entries['a pass by size']['exponent'], 2)}",
+        f"| {little} for four explanations and three controls",
+        f"| {round(default['rows asked about whatever n is'], -3):,}: curves",
+        f"| {whole}: counterfactual edits {shown(by_check['counterfactual'])}, AOPC with insertion and deletion "
+        f"{shown(curve)}, infidelity {shown(by_check['infidelity'])} (asked once for all explanations), all else "
+        f"{little}",
+        f"| {shown(judges)} s for 2,000 reviews",
+        f"of every number of a row | {shown(1e3 * facts['seconds of sums a row'], 2)} ms",
+        f"| {shown(ray['simulated seconds'], 2)} s simulated; {shown(joblib['seconds'], 2)} s with joblib, "
+        f"{shown(ray['seconds'], 2)} s with Ray",
+        f"takes {shown(1e3 * facts['seconds a pass'])} ms ({shown(facts['seconds a pass on a core here'])} s on a core",
+        *told_of_shards(facts, default, len(full)),
+        *told_of_costs(summary),
+    ]
+
+
+def told_of_shards(facts: dict[str, Any], default: dict[str, Any], checks: int, shard: int = 512) -> list[str]:
+    """How long a shard takes, how much of the work shards are, and what moves."""
+    (few, of_few), (much, of_much) = (_share(graph(found, ROWS, shard, sharing=True)) for found in (default, facts))
+    numbers, row, copies = checks * (EXPLANATIONS + 3), ASSUMED["bytes per row"], facts["passes a row"]
+    sums = numbers * 1000 * 8  # bytes of a shard
+    return [
+        f"yes: {shown(100 * of_few, 1)}% of the work of a default audit, {shown(100 * of_much, 2)}% with everything",
+        f"A shard is {shard} rows and takes {shown(few)} seconds, or {shown(much / 60)} minutes with everything on "
+        f"every row: long beside the {shown(facts['seconds lost for a task'], 2)} s that a task costs on Ray",
+        f"once ({shown(PARAMETERS * ASSUMED['bytes per parameter'] / 1e9)} GB)",
+        f"({shown(row / 1e3, 1)} KB a row, {shown(row * ROWS / 1e9)} GB in all)",
+        f"sums back ({numbers} numbers, 1,000 resamples: {shown(sums / 1e6, 1)} MB a shard, "
+        f"{shown(sums * -(-ROWS // shard) / 1e9)} GB in all",
+        f"{shown(row / 1e3, 1)} KB each and up to {shown(copies)} for each row, would be "
+        f"{shown(row * copies * ROWS / 1e12)} TB",
+    ]
+
+
+def _share(tasks: Sequence[Task]) -> tuple[float, float]:
+    """Seconds of one shard, and how much of all seconds shards are."""
+    shards = tasks[2 * EXPLANATIONS : -1]
+    return shards[0].seconds, sum(task.seconds for task in shards) / sum(task.seconds for task in tasks)
+
+
+def told_of_costs(summary: dict[str, Any]) -> list[str]:
+    """The table of costs, and what is said below it."""
+    alone, shared = summary["every check a task of its own"], summary["by GPUs"][2]
+    rows = [
+        *(("10^7 | a default audit", plan) for plan in summary["a default audit"]),
+        *(("10^7 | everything on every row", plan) for plan in summary["by GPUs"]),
+        ("10^7 | the same, every check a task of its own", alone),
+        ("10^4, drawn from the 10^7 | everything on every row", summary["ten thousand rows"]),
+        ("10^4 | a default audit", summary["ten thousand rows, a default audit"]),
+    ]
+    first, *larger = [plan for plan in summary["by shard, 50 workers die"] if plan["rows a shard"] >= 512]
+    others = ", ".join(f"{_hours(plan)} with {plan['rows a shard']:,}" for plan in larger)
+    return [
+        *(f"| {what} | {_cells(plan)} |" for what, plan in rows),
+        f"{_hours(first)} hours with shards of {first['rows a shard']} rows, {others}.",
+        f"Checks that ask for themselves cost {shown(100 * (alone['dollars'] / shared['dollars'] - 1))}% more",
+        f"At 1024 GPUs {shown(summary['facts']['seconds a fit'] / 60)} minutes of fitting",
+        f"Ten thousand rows cost {summary['ten thousand rows']['dollars']} dollars",
+    ]
+
+
+def _cells(plan: dict[str, Any]) -> str:
+    costs = f"{plan['GPU hours']:,} | {plan['dollars']:,} | {shown(plan['gigabytes moved'])} GB"
+    return f"{plan['GPUs']} | {plan['rows a shard']} | {_hours(plan)} | {shown(100 * plan['busy'], 1)}% | {costs}"
+
+
+def _hours(plan: dict[str, Any]) -> str:
+    return shown(plan["hours"], 0 if plan["hours"] >= 1000 else 1)
+
+
+def shown(value: float, digits: int = 0) -> str:
+    """With so many digits after the point, halves rounded up as people do."""
+    return f"{Decimal(f'{value:.9g}').quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):,}"
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,8 @@ import scale
 from scale import Task, simulated
 from speed import processes
 from speed.measuring import Times, bar, exponent
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("power", [0.0, 1.0, 1.7])
@@ -78,3 +81,17 @@ def test_passes_are_counted_for_all_explanations() -> None:
     found, constant = scale.counted(SimpleNamespace(entries=entries), everywhere=True)
     assert found == {"own": 2.0 * (scale.EXPLANATIONS + 3), "shared": 3.0, "answers and explanations": 7.0}
     assert constant == pytest.approx(40)
+
+
+def test_the_page_about_scale_says_what_the_results_say() -> None:
+    stored = json.loads((ROOT / "benchmarks" / "results" / "scale.json").read_text("utf-8"))
+    page = " ".join((ROOT / "docs" / "scale.md").read_text("utf-8").replace("**", "").split())
+    assert [sentence for sentence in scale.told(stored) if sentence not in page] == []
+    assert stored["summary"]["assumed"] == scale.ASSUMED
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "want"), [(3.195, 2, "3.20"), (59.55, 1, "59.6"), (12219, 0, "12,219"), (0.4, 0, "0")]
+)
+def test_halves_are_rounded_up(value: float, digits: int, want: str) -> None:
+    assert scale.shown(value, digits) == want
