@@ -110,6 +110,7 @@ BASE = {
     "errors",
     "heat",
     "labels",
+    "layout",
     "pixels",
     "progress",
     "seeds",

@@ -81,7 +81,9 @@ def _check(facts: Any, folder: Path) -> None:
 
 def _task(facts: dict[str, Any], tensors: dict[str, Tensor], model: Any) -> Task:
     kind, *rest = (facts["layout"][key] for key in ("kind", "shape", "owner", "units"))
-    layout = Layout(kind, *(tuple(part) for part in rest))
+    shape, owner, units = (tuple(part) for part in rest)
+    says = tuple((int(variable), str(name)) for variable, name in facts["layout"].get("says", ()))
+    layout = Layout(kind, shape, owner, units, says)
     words = facts["vocabulary"]  # None: no texts; a name: the sub-words of that package
     vocabulary = Vocabulary(tuple(words)) if isinstance(words, list) else Pieces() if words else None
     reader = Reader(layout, tensors["task.centre"], tensors["task.scale"], vocabulary)

@@ -34,7 +34,7 @@ def save(explainer: Any, path: str | Path) -> None:
         "method": explainer.method,
         "settings": settings_of(explainer),
         "classes": list(task.classes),
-        "layout": {"kind": layout.kind, "shape": layout.shape, "owner": layout.owner, "units": layout.units},
+        "layout": {key: getattr(layout, key) for key in ("kind", "shape", "owner", "units", "says")},
         "vocabulary": list(vocabulary.words) if isinstance(vocabulary, Vocabulary) else vocabulary and PACKAGE,
         "removal": _removal_facts(task.removal),
         "readings": getattr(explainer, "readings_", {}),

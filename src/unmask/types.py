@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-import torch
 from torch import Tensor
 
 from unmask import drawing
 from unmask.change import Better, Change
 from unmask.errors import InputError
 from unmask.heat import Heat
+from unmask.layout import Inputs, Kind, Layout
 
 if TYPE_CHECKING:
     import pandas
@@ -37,63 +36,12 @@ __all__ = [
     "rows_of",
 ]
 
-Kind = Literal["table", "image", "words", "sentences"]
-Inputs = Any  # rows: float32 (n, columns) or (n, channels, height, width); list[list[str]], one deeper for sentences
-
 
 def rows_of(x: Inputs, index: Tensor | slice) -> Inputs:
     """The rows of `x` at `index` (a slice, or a tensor of positions), whatever the kind."""
     if isinstance(x, Tensor) or isinstance(index, slice):
         return x[index]
     return [x[i] for i in index.tolist()]
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How the units that can be selected lie in one input row.
-
-    `owner` names the unit of each column (tables) or of each pixel position (images; all channels of a pixel belong
-    together). Texts have neither: their units are the positions of each row.
-    """
-
-    kind: Kind
-    shape: tuple[int, ...] = ()  # of one row: (columns,) or (channels, height, width)
-    owner: tuple[int, ...] = ()
-    units: tuple[str, ...] = ()
-
-    @property
-    def d(self) -> int:
-        """Number of units of an array row."""
-        if self.is_text:
-            raise InputError("a text has as many units as it has words or sentences: ask valid(x), not d")
-        return len(self.units)
-
-    @property
-    def is_text(self) -> bool:
-        return self.kind in ("words", "sentences")
-
-    @cached_property
-    def _index(self) -> Tensor | None:  # none where the units are the columns or pixels themselves, all in place
-        return None if self.owner == tuple(range(len(self.units))) else torch.tensor(self.owner, dtype=torch.long)
-
-    def valid(self, x: Inputs) -> Tensor:
-        """(n, d) bool: which units exist in each row; for texts d is the longest row's length."""
-        if not self.is_text:
-            return torch.ones(len(x), self.d, dtype=torch.bool)
-        lengths = torch.tensor([len(row) for row in x])
-        return torch.arange(int(lengths.max()) if len(x) else 0) < lengths[:, None]
-
-    def spread(self, kept: Tensor) -> Tensor:
-        """(n, d) over units -> (n, columns) or (n, 1, height, width) over the input."""
-        wide = kept if self._index is None else kept[:, self._index.to(kept.device)]
-        return wide if self.kind == "table" else wide.reshape(len(kept), 1, *self.shape[1:])
-
-    def gather(self, values: Tensor) -> Tensor:
-        """Values over the input, (n, *shape), summed to (n, d) over units."""
-        flat = values if self.kind == "table" else values.sum(1).flatten(1)
-        if self._index is None:
-            return flat
-        return flat.new_zeros(len(flat), self.d).index_add_(1, self._index.to(flat.device), flat)
 
 
 class Frames(Protocol):
@@ -210,7 +158,8 @@ class Explanation:
         if self.x is None or self.layout is None:
             raise InputError("this explanation does not hold its inputs, so it cannot be drawn; use explainer.explain")
         x, layout, target = self.x[i], self.layout, int(self.target[i])
-        live, values = self.valid[i], x.flatten().tolist() if isinstance(x, Tensor) else x
+        live = self.valid[i]
+        values, owner = layout.told(x.flatten().tolist()) if isinstance(x, Tensor) else (x, list(layout.owner))
         return drawing.Row(
             kind=layout.kind,
             values=[" ".join(v) if layout.kind == "sentences" else v for v in values],
@@ -218,7 +167,7 @@ class Explanation:
             kept=self.kept[i][live].tolist(),
             label=str(self.classes[target]) if self.classes else str(target),
             units=list(layout.units),
-            owner=list(layout.owner),
+            owner=owner,
             shape=list(layout.shape),
         )
 

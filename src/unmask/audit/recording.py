@@ -21,7 +21,7 @@ def right(case: Case) -> float:
 
 
 def doubts(case: Case) -> str:
-    """A sentence where the model is right less often than by chance, and surely: its classes may be in another order."""
+    """A sentence where the model is right surely less often than by chance: its classes may be in another order."""
     rate, n, classes = right(case), len(case.target), case.data.classes
     if not rate + 2 * math.sqrt(rate * (1 - rate) / n) + 1 / n < 1 / len(classes):
         return ""

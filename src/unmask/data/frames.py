@@ -44,7 +44,8 @@ class FrameCodec:
     def layout(self) -> Layout:
         """One unit for each variable, whatever the number of its one-hot columns."""
         owner = tuple(unit for unit, column in enumerate(self.columns) for _ in range(column.width))
-        return Layout("table", (len(owner),), owner, tuple(str(column.name) for column in self.columns))
+        says = tuple((i, name) for i, column in enumerate(self.columns) for name in _categories(column))
+        return Layout("table", (len(owner),), owner, tuple(str(column.name) for column in self.columns), says)
 
     def names(self) -> list[str]:
         """The names of the encoded columns."""
@@ -111,7 +112,14 @@ def _distinct(series: pd.Series, name: str) -> list[Any]:
 def _names(column: Column) -> list[str]:
     if column.values is None:
         return [str(column.name)]
-    return [f"{column.name}={MISSING if value is None else value}" for value in column.values]
+    return [f"{column.name}={name}" for name in _categories(column)]
+
+
+def _categories(column: Column) -> list[str]:
+    """What each encoded column stands for; a number stands for itself."""
+    if column.values is None:
+        return [""]
+    return [MISSING if value is None else str(value) for value in column.values]
 
 
 def _encoded(series: pd.Series, column: Column) -> Tensor:

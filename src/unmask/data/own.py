@@ -108,7 +108,8 @@ def _grouped(codec: frames.FrameCodec, groups: Groups) -> Layout:
     """Groups of a data frame's variables, as groups of encoded columns."""
     variables = codec.layout()
     units = table_layout(variables.units, groups)
-    return Layout("table", variables.shape, tuple(units.owner[unit] for unit in variables.owner), units.units)
+    owner = tuple(units.owner[unit] for unit in variables.owner)
+    return Layout("table", variables.shape, owner, units.units, variables.says)
 
 
 def _named(layout: Layout, units: Sequence[str] | None) -> Layout:

@@ -171,7 +171,8 @@ def _widened(data: Dataset, cues: dict[int, Any]) -> tuple[Layout, Any]:
     owner, units = (*layout.owner, len(layout.units)), (*layout.units, column)
     if isinstance(frames, FrameCodec):
         frames = FrameCodec((*frames.columns, Column(column, "float64")))
-    return Layout("table", (len(owner),), owner, units), frames
+    says = (*layout.says, (layout.says[-1][0] + 1, "")) if layout.says else ()
+    return Layout("table", (len(owner),), owner, units, says), frames
 
 
 def _insert(data: Dataset, part: str, cues: dict[int, Any], rows: Tensor, seed: int) -> Split:
