@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import Tensor
 
+import unmask
 from explainers.samples import SHORT, K, fitted, model, task, unfitted
 from unmask.errors import InputError, NotFittedError
 from unmask.masking import default_removal
@@ -196,3 +199,33 @@ def test_a_sentence_without_words_is_refused() -> None:
         as_inputs([[["good"]], [["good"], [], ["bad"]]], ready)
     with pytest.raises(InputError, match="row 0 is an empty text"):
         as_inputs([[]], ready)
+
+
+def test_data_frames_are_explained_as_the_data_were_read() -> None:
+    frame = pd.DataFrame({"city": ["Köln", "Bonn"] * 30, "age": [30.0, 41.5, 22.0, 63.0] * 15})
+    data = unmask.dataset(frame, ["yes", "no"] * 30)
+    model = unmask.wrap(lambda f: np.stack([f["city"] == "Köln", f["city"] != "Köln"], 1) * 0.8 + 0.1, takes="frame")
+    explainer = unmask.fit(model, data, k=1, method="occlusion")
+    e = explainer.explain(frame[["age", "city"]][:4])  # by name, not by place
+    assert e.kept.tolist() == [[True, False]] * 4
+    assert torch.equal(e.x, data.frames.encode(frame[:4]))
+    with pytest.raises(InputError, match="lacks the columns city that the data had"):
+        explainer.explain(frame[["age"]])
+    with pytest.raises(InputError, match="column 'city' has the new value 'Ulm'"):
+        explainer.explain(frame[:2].assign(city="Ulm"))
+    with pytest.raises(InputError, match="column 'age' held numbers in the data, but here: could not convert"):
+        explainer.explain(frame[:2].assign(age="old"))
+
+
+def test_a_frame_of_numbers_and_strings_are_taken_where_the_data_were_arrays_and_texts() -> None:
+    x = np.random.default_rng(0).normal(size=(60, 3)).astype("float32")
+    data = unmask.dataset(x, (x[:, 0] > 0).astype(int))
+    model = unmask.wrap(lambda rows: np.stack([rows[:, 0] <= 0, rows[:, 0] > 0], 1) * 0.8 + 0.1)
+    e = unmask.fit(model, data, k=1, method="occlusion").explain(pd.DataFrame(x[:5]))
+    assert torch.equal(e.x, torch.from_numpy(x[:5]))
+    texts = ["Good soup.", "bad tea", "good tea", "bad soup"] * 15
+    reviews = unmask.dataset(texts, ["up", "down"] * 30)
+    said = unmask.wrap(lambda rows: np.array([[0.1, 0.9] if "bad" in t else [0.9, 0.1] for t in rows]), takes="text")
+    e = unmask.fit(said, reviews, k=1, method="occlusion").explain(["Bad, cold soup"])
+    assert e.x == [["bad", ",", "cold", "soup"]]
+    assert e.kept.tolist() == [[True, False, False, False]]

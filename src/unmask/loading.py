@@ -43,6 +43,7 @@ def load(path: str | Path, model: Any = None, data: Dataset | None = None) -> An
         settings["nets"] = Nets(**settings["nets"])
     explainer = replace(make(facts["method"], settings["k"]), **settings)
     task = _task(facts, tensors, model if model is None or data is None else bind(model, data))
+    task = replace(task, frames=None if data is None else data.frames)
     if hasattr(explainer, "build"):
         explainer.build(task)
     if not hasattr(explainer, "task_"):  # what trains the model itself on has a task of its own

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor
 
+from unmask.data.rows import words
 from unmask.errors import InputError, NotFittedError
 from unmask.masking import default_removal, subsets
 from unmask.masking.removals import make_removal
 from unmask.models import Wrapped, bind
 from unmask.nets import Reader, read
 from unmask.training import evaluate
-from unmask.types import Dataset, Explanation, Inputs, Removal
+from unmask.types import Dataset, Explanation, Frames, Inputs, Removal
 
 __all__ = [
     "UNAIMED",
@@ -45,6 +46,7 @@ class Task:
     removal: Removal
     classes: tuple[str, ...]
     model: Wrapped | None = None
+    frames: Frames | None = None
 
     def ready(self) -> Wrapped:
         """The model, or a sentence that says how to get it."""
@@ -66,7 +68,7 @@ def begin(model: Any, data: Dataset, k: int, removal: str | None) -> Task:
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= d:
         raise InputError(f"k must be a whole number from 1 to {d} (a row of {data.name} has {d} units), got {k!r}")
     hide = hiding(wrapped, data, removal)
-    return Task(read(data, hide.name), hide, tuple(data.classes), wrapped)
+    return Task(read(data, hide.name), hide, tuple(data.classes), wrapped, data.frames)
 
 
 def explained(
@@ -126,17 +128,31 @@ def approximated(explainer: Any, x: Inputs, kept: Tensor) -> Tensor:
 
 
 def as_inputs(x: Inputs, task: Task) -> Inputs:
-    """`x` as rows of the task's kind; texts must hold at least one word."""
+    """`x` as rows of the task's kind, data frames and strings as `dataset` reads them; texts hold a word at least."""
     layout = task.reader.layout
     if layout.is_text:
-        return _texts(x, layout.kind)
+        strings = layout.kind == "words" and isinstance(x, Iterable) and not isinstance(x, (str, Tensor))
+        return _texts(words(x) if strings and all(isinstance(row, str) for row in x) else x, layout.kind)
+    wanted = f"(n, {', '.join(map(str, layout.shape))})"
+    if hasattr(x, "columns"):
+        x = _encoded(x, task)
     try:
         rows = torch.as_tensor(x, dtype=torch.float32)
     except (RuntimeError, TypeError, ValueError) as error:
-        raise InputError(f"expected rows of shape {layout.shape}, got a {type(x).__name__} without numbers") from error
+        raise InputError(f"expected rows of shape {wanted}, got a {type(x).__name__} without numbers") from error
     if rows.ndim != 1 + len(layout.shape) or tuple(rows.shape[1:]) != layout.shape:
-        raise InputError(f"expected rows of shape {layout.shape}, got an array of shape {tuple(rows.shape)}")
+        raise InputError(f"expected rows of shape {wanted}, got an array of shape {tuple(rows.shape)}")
     return rows
+
+
+def _encoded(frame: Any, task: Task) -> Any:
+    """The columns of a data frame by name, as the data's were; where these came as an array, as they stand."""
+    if task.frames is None:
+        return frame.to_numpy(copy=True)
+    missing = [unit for unit in task.frames.names_of_variables() if unit not in frame.columns]
+    if missing:
+        raise InputError(f"the data frame lacks the columns {', '.join(map(str, missing))} that the data had; add them")
+    return task.frames.encode(frame)
 
 
 def _texts(x: Inputs, kind: str) -> Inputs:

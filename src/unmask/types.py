@@ -45,8 +45,10 @@ def rows_of(x: Inputs, index: Tensor | slice) -> Inputs:
 
 
 class Frames(Protocol):
-    """Turns encoded columns back into the data frame a model was trained on."""
+    """Turns the data frame a model was trained on into encoded columns, and these back."""
 
+    def names_of_variables(self) -> list[Any]: ...
+    def encode(self, frame: pandas.DataFrame) -> Tensor: ...
     def decode(self, x: Tensor) -> pandas.DataFrame: ...
 
 

@@ -265,7 +265,7 @@ def test_all_units_may_be_kept(method: str) -> None:
 @METHOD
 @pytest.mark.parametrize("bad", [torch.zeros(2, 6), torch.zeros(7), torch.zeros(2, 7, 1), [["soup", "tea"]], "soup"])
 def test_rows_of_another_shape_are_refused(method: str, bad: Any) -> None:
-    with pytest.raises(InputError, match=r"expected rows of shape \(7,\), got "):
+    with pytest.raises(InputError, match=r"expected rows of shape \(n, 7\), got "):
         fitted(method, "table").explain(bad)
 
 
@@ -273,7 +273,7 @@ def test_rows_of_another_shape_are_refused(method: str, bad: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "bad", "said"),
     [
-        ("words", ["warm soup", "tea"], "lists of strings"),
+        ("words", ["warm soup", ["tea"]], "lists of strings"),
         ("words", "warm soup", "lists of strings"),
         ("words", [[["warm"], ["soup"]]], "lists of strings"),
         ("words", torch.zeros(2, 3), "lists of strings"),

@@ -47,6 +47,10 @@ class FrameCodec:
         says = tuple((i, name) for i, column in enumerate(self.columns) for name in _categories(column))
         return Layout("table", (len(owner),), owner, tuple(str(column.name) for column in self.columns), says)
 
+    def names_of_variables(self) -> list[Any]:
+        """The names of the frame's columns."""
+        return [column.name for column in self.columns]
+
     def names(self) -> list[str]:
         """The names of the encoded columns."""
         return [name for column in self.columns for name in _names(column)]
@@ -125,7 +129,10 @@ def _categories(column: Column) -> list[str]:
 def _encoded(series: pd.Series, column: Column) -> Tensor:
     if column.values is None:
         _tell_merged(series)
-        return torch.tensor(series.to_numpy(dtype=np.float32, na_value=np.nan))[:, None]
+        try:
+            return torch.tensor(series.to_numpy(dtype=np.float32, na_value=np.nan))[:, None]
+        except (TypeError, ValueError) as error:
+            raise InputError(f"column {str(column.name)!r} held numbers in the data, but here: {error}") from error
     places = {value: place for place, value in enumerate(column.values)}
     codes = [places.get(None if pd.isna(value) else value) for value in series]
     if None in codes:

@@ -56,7 +56,9 @@ def begin(own: Any, data: Dataset) -> Lesson:
         x = reader.prepare(split.x)
         return x, torch.as_tensor(split.y), reader.valid(x)
 
-    return Lesson(Task(reader, removal, tuple(data.classes)), part(data.train), part(data.validation))
+    return Lesson(
+        Task(reader, removal, tuple(data.classes), None, data.frames), part(data.train), part(data.validation)
+    )
 
 
 def start(own: Any, data: Dataset) -> Lesson:
