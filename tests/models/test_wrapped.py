@@ -136,12 +136,12 @@ def test_rows_that_nearly_sum_to_one_are_made_to() -> None:
         ),
         (
             {"logits": 1},
-            "made must answer with an array or tensor (rows, classes), got dict; "
+            "made must answer with an array or tensor (rows, classes) of numbers, got dict; "
             "wrap a callable that takes the numbers out",
         ),
         (
             None,
-            "made must answer with an array or tensor (rows, classes), got NoneType; "
+            "made must answer with an array or tensor (rows, classes) of numbers, got NoneType; "
             "wrap a callable that takes the numbers out",
         ),
     ],

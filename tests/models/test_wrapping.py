@@ -423,3 +423,10 @@ def test_one_column_for_two_classes_is_told_what_to_do() -> None:
     single = replace(wrap(lambda rows: rows), classes=1)
     with pytest.raises(InputError, match="answers with one column, expected one for each class; wrap a function"):
         bind(single, replace(DATA, classes=("no", "yes")))
+
+
+@pytest.mark.parametrize("found", [{"input_ids": [[1, 2]]}, [[1, 2], [1]]])
+def test_a_tokenizer_that_gives_no_tensor_is_told(found: Any) -> None:
+    model = wrap(nn.Sequential(nn.Embedding(9, 2)), takes="ids", tokenizer=lambda rows: found, outputs="logits")
+    with pytest.raises(InputError, match="the tokenizer must give a tensor of ids, all rows of one length, got a "):
+        model([["good", "soup"], ["tea"]])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from unmask.models.binding import bind
 from unmask.models.wrapped import Wrapped, counted, shown
-from unmask.models.wrapping import bind, wrap
+from unmask.models.wrapping import wrap
 
 __all__ = ["Wrapped", "bind", "counted", "shown", "wrap"]

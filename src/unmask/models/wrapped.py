@@ -159,11 +159,13 @@ def _longest(x: Inputs) -> int:
 
 
 def _numbers(name: str, answer: Any) -> Tensor:
+    answer = answer.to_numpy() if hasattr(answer, "to_numpy") else answer  # a data frame
     try:
         raw = torch.as_tensor(np.ascontiguousarray(answer) if isinstance(answer, np.ndarray) else answer)
     except (RuntimeError, TypeError, ValueError) as error:
+        what = type(answer).__name__ + (f" of {answer.dtype}" if isinstance(answer, np.ndarray) else "")
         raise InputError(
-            f"{name} must answer with an array or tensor (rows, classes), got {type(answer).__name__}; "
+            f"{name} must answer with an array or tensor (rows, classes) of numbers, got {what}; "
             "wrap a callable that takes the numbers out"
         ) from error
     return raw.detach().float().cpu()
@@ -172,7 +174,7 @@ def _numbers(name: str, answer: Any) -> Tensor:
 def _check_shape(name: str, raw: Tensor, n: int, classes: int | None) -> None:
     want = f"({n}, {classes or 'classes'})"
     if raw.ndim != 2 or len(raw) != n or raw.shape[1] < 2 or classes not in (None, raw.shape[1]):
-        hint = "; for two classes return both columns, 1 - p and p" if raw.numel() == n else ""
+        hint = "; for two classes return both columns, 1 - p and p" if raw.numel() == n and classes in (None, 2) else ""
         raise InputError(f"{name} must answer {n} rows with shape {want}, got {tuple(raw.shape)}{hint}")
     if not bool(raw.isfinite().all()):
         bad = int((~raw.isfinite()).any(1).nonzero()[0])

@@ -12,15 +12,14 @@ from torch import Tensor, nn
 
 from unmask import batches, devices
 from unmask.errors import InputError
-from unmask.masking import check_removal
 from unmask.masking.removals import PAD
 from unmask.models.hugging import hugging_model, is_hugging
 from unmask.models.onnx import onnx_model
 from unmask.models.wrapped import Wrapped
 from unmask.nets.pieces import Pieces
-from unmask.types import Dataset, Inputs
+from unmask.types import Inputs
 
-__all__ = ["Takes", "bind", "wrap"]
+__all__ = ["Takes", "wrap"]
 
 Takes = Literal["text", "ids", "array", "frame"]
 
@@ -153,12 +152,22 @@ def _preparer(takes: Takes | None, tokenizer: Any) -> Callable[[Inputs], Tensor]
 
     def prepare(rows: Inputs) -> Tensor:
         if tokenizer is not None:
-            return torch.as_tensor(tokenizer(rows))
+            return _ids(tokenizer(rows))
         if not isinstance(rows, Tensor):
             raise InputError("this torch module gets words: say wrap(model, takes='ids', tokenizer=...)")
         return rows
 
     return prepare
+
+
+def _ids(found: Any) -> Tensor:
+    try:
+        return torch.as_tensor(found)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise InputError(
+            f"the tokenizer must give a tensor of ids, all rows of one length, got a {type(found).__name__} ({error}); "
+            "wrap a function that fills up short rows and takes the ids out"
+        ) from error
 
 
 def _scikit(model: Any, takes: Takes | None, tokenizer: Any, removal: str | None) -> Wrapped:
@@ -236,49 +245,3 @@ def _joined(rows: Inputs) -> list[str]:
 
 _FEEDS: dict[str, Callable[[Inputs], Any]] = {"text": _joined, "array": _plain_array, "frame": _unbound}
 """What each `takes` is fed; frames need the data's column names and are set by `bind`."""
-
-
-def bind(model: Any, data: Dataset, removal: str | None = None) -> Wrapped:
-    """`model`, wrapped where it is not yet, made fit for the rows of `data`: class count checked, frames decoded."""
-    wrapped = wrap(model, removal=removal)
-    if wrapped.removal is not None:
-        check_removal(wrapped.removal, data.kind)
-    if wrapped.classes == 1 and len(data.classes) == 2:
-        raise InputError(
-            f"{wrapped.name} answers with one column, expected one for each class; wrap a function that returns 1 - p "
-            "and p"
-        )
-    if wrapped.classes not in (None, len(data.classes)):
-        raise InputError(
-            f"{wrapped.name} knows {wrapped.classes} classes but the data have {len(data.classes)} "
-            f"({', '.join(data.classes[:5])}); give the data the model was trained on"
-        )
-    if wrapped.takes == "frame":
-        wrapped = replace(wrapped, feed=data.frames.decode if data.frames is not None else _framer(data.units))
-    return _ordered(replace(wrapped, classes=len(data.classes)), data.classes)
-
-
-def _ordered(wrapped: Wrapped, classes: tuple[str, ...]) -> Wrapped:
-    """The answer's columns in the order of `classes`, where the model names the same classes in another order."""
-    known, wanted = ([name.casefold() for name in names] for names in (wrapped.labels, classes))
-    common = set(known) & set(wanted)
-    if set(known) != set(wanted) or len(set(wanted)) < len(wanted):
-        if common and not all(name.lstrip("-").isdigit() for name in (*known, *wanted)):  # from 0 or from 1
-            raise InputError(
-                f"{wrapped.name} knows the classes {', '.join(wrapped.labels)}, the data have {', '.join(classes)}; "
-                "give both the same names"
-            )
-        return wrapped
-    if known == wanted:
-        return wrapped
-    own = wrapped.order or range(len(known))
-    return replace(wrapped, order=tuple(own[known.index(name)] for name in wanted), labels=classes)
-
-
-def _framer(columns: tuple[str, ...]) -> Callable[[Tensor], Any]:
-    def decode(rows: Tensor) -> Any:
-        import pandas
-
-        return pandas.DataFrame(rows.numpy(), columns=list(columns))
-
-    return decode

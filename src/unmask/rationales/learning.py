@@ -50,15 +50,13 @@ def begin(own: Any, data: Dataset) -> Lesson:
         raise InputError(f"k must be at most {d} (a row of {data.name} has {d} units), got {own.k}")
     if own.nets.vectors == "glove" and not data.layout.is_text:
         raise InputError(f"vectors='glove' is for texts, {data.name} holds rows of kind {data.kind}")
-    removal = make_removal(own.removal or default_removal(data.kind, False), data)
+    hide = make_removal(own.removal or default_removal(data.kind, False), data)
 
     def part(split: Split) -> tuple[Tensor, Tensor, Tensor]:
         x = reader.prepare(split.x)
         return x, torch.as_tensor(split.y), reader.valid(x)
 
-    return Lesson(
-        Task(reader, removal, tuple(data.classes), None, data.frames), part(data.train), part(data.validation)
-    )
+    return Lesson(Task(reader, hide, tuple(data.classes), None, data.frames), part(data.train), part(data.validation))
 
 
 def start(own: Any, data: Dataset) -> Lesson:
