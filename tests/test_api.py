@@ -189,7 +189,7 @@ REFUSED: dict[str, tuple[Bad, dict[str, Any], str]] = {
     "k of 0": (lambda data: {"a": truth(data)}, {"k": 0}, "k must be a whole number from 1 to 6"),
     "large k": (lambda data: {"a": truth(data)}, {"k": 7}, "k must be a whole number from 1 to 6 .*got 7"),
     "odd k": (lambda data: {"a": truth(data)}, {"k": 2.5}, "k must be a whole number from 1 to 6 .*got 2.5"),
-    "no rows": (lambda data: {"a": truth(data)}, {"n": 1}, "n is the number of rows to audit, .*got 1"),
+    "no rows": (lambda data: {"a": truth(data)}, {"n": 1}, r"n \(--rows\) is the number of rows to audit, .*got 1"),
     "removal": (lambda data: {"a": truth(data)}, {"removal": "meen"}, "unknown removal 'meen'; did you mean 'mean'"),
     "blur": (lambda data: {"a": truth(data)}, {"removal": "blur"}, "removal 'blur' cannot hide units of kind 'table'"),
     "checks": (

@@ -120,7 +120,7 @@ BASE = {
 BELOW_TRAINING = BASE | {"masking", "nets", "data", "models"}
 BELOW_METHODS = BELOW_TRAINING | {"distances", "training", "judge", "task", "saving", "weighting"}
 METHOD_ROOMS = {"explainers", "attention", "rationales"}
-ABOVE_METHODS = {"methods", "loading", "importance", "foreign", "audit", "report", "stored", "study", "config"}
+ABOVE_METHODS = {"methods", "given", "loading", "importance", "foreign", "audit", "report", "stored", "study", "config"}
 BELOW_API = BELOW_METHODS | METHOD_ROOMS | ABOVE_METHODS
 ALL = BELOW_API | {"api", "auto", "cli", "reproduce", "sweep", "unmask"}
 
@@ -141,6 +141,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rationales": BELOW_METHODS,
     "methods": BASE | METHOD_ROOMS,
     "loading": BELOW_METHODS | {"methods"},
+    "given": BELOW_METHODS | {"methods", "audit"},
     "importance": BELOW_METHODS | {"methods"},
     "foreign": BELOW_TRAINING,
     "audit": BELOW_METHODS,

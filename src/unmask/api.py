@@ -13,7 +13,7 @@ from typing import Any, Literal
 from safetensors.torch import load_file, save
 from torch import nn
 
-from unmask import nets, progress, seeds
+from unmask import given, nets, progress, seeds
 from unmask.audit import chosen, lighter
 from unmask.audit.case import digest
 from unmask.audit.memo import Memo, code, marks
@@ -26,8 +26,7 @@ from unmask.errors import InputError, unknown
 from unmask.foreign import taken
 from unmask.loading import load as load_explainer
 from unmask.masking import check_removal
-from unmask.masking.controls import CONTROLS
-from unmask.methods import METHODS, MODELS, make
+from unmask.methods import MODELS, make
 from unmask.models import Wrapped, bind, wrap
 from unmask.nets import Vocabulary
 from unmask.nets.attention import Score, attention_net
@@ -128,6 +127,7 @@ def fit(
     """
     if method == "auto" and settings:
         raise InputError(SET_AUTO)
+    k = given.whole(k) or k  # numpy's whole numbers, too
     if method == "auto":
         return choose(model, data, k, removal=removal, seed=seed)
     if method in MODELS:
@@ -155,7 +155,7 @@ def take(thing: Any, model: Any, data: Dataset, k: int, split: str = "test") -> 
     Brought to units, toward the class the model predicts; what does not fit rows or model is refused. It can be drawn,
     audited and written: `numpy.save("lime.npy", e.scores)` is a file for `unmask audit --scores`.
     """
-    size = _common_k({}, k, data, split)
+    size = given.common_k({}, k, data, split)
     found = taken("given", thing, bind(model, data), data, size, split)
     return replace(found, x=data[split].x, layout=data.layout, classes=data.classes)
 
@@ -174,7 +174,7 @@ def audit(
     pool: int = 2000,
     resume: str | Path | None = None,
     keep: bool = False,
-    budget: float | None = None,
+    budget: float | str | None = None,
     say: Callable[[str], None] = progress.say,
 ) -> Report:
     """Audit explanations of `model`: fitted explainers, names of methods, Explanations, or what was made elsewhere.
@@ -184,8 +184,8 @@ def audit(
     `n` rows are drawn; `say` hears the cost first (by default it is shown where progress is). `checks` are "default",
     "all" or names (see `unmask checks`); those a verdict needs are always run. Judges and fresh networks learn from
     `pool` training rows at most. With `resume`, finished checks and trained methods stay there and beside it until
-    the audit is complete, or for good where you say `keep`. With a `budget` of seconds, checks that would not fit are
-    left out, and `say` hears which.
+    the audit is complete, or for good where you say `keep`. With a `budget`, seconds or "5m", checks that would not
+    fit are left out, and `say` hears which.
     """
     begun = time.perf_counter()
     asked = [checks] if isinstance(checks, str) else list(checks)
@@ -193,52 +193,16 @@ def audit(
     if removal is not None:
         check_removal(removal, data.kind)
     wrapped = bind(model, data, removal)
-    _check_given(explanations, wrapped)
-    size = _common_k(explanations, k, data, split)
-    if isinstance(n, bool) or not isinstance(n, int) or n < 2:
-        raise InputError(f"n is the number of rows to audit, a whole number of at least 2, got {n!r}")
-    settings = Settings(size, split, n, removal, seed, names, pool, budget, begun, lighter(asked))
+    given.check(explanations, wrapped)
+    size, rows, most = given.common_k(explanations, k, data, split), given.rows(n), given.seconds(budget)
+    settings = Settings(size, split, rows, removal, seed, names, pool, most, begun, lighter(asked))
     say(cost(data, explanations, settings))
     memo = Memo(None if resume is None else Path(resume))
-    given = {name: _resolve(name, thing, (wrapped, data), settings, memo) for name, thing in explanations.items()}
-    report = Report(run(wrapped, data, given, settings, memo=memo, say=say))
+    subjects = {name: _resolve(name, thing, (wrapped, data), settings, memo) for name, thing in explanations.items()}
+    report = Report(run(wrapped, data, subjects, settings, memo=memo, say=say))
     if not keep:
         memo.clear()
     return report
-
-
-def _check_given(explanations: Mapping[str, Any], model: Wrapped) -> None:
-    """Refuse what cannot be audited, before anything is fitted."""
-    such = 'such as {"ig": "integrated-gradients"}'
-    if not isinstance(explanations, Mapping):
-        raise InputError(f"explanations must be given with their names, {such}, got {type(explanations).__name__}")
-    if not explanations:
-        raise InputError(f"nothing to audit: give at least one explanation, {such}")
-    for name, thing in explanations.items():
-        if name in CONTROLS:
-            raise InputError(f"{name!r} is a control that every audit has; leave it out, or give it another name")
-        if isinstance(thing, str) and thing in MODELS:
-            raise InputError(f"{thing} is a model that explains itself: audit(r.model(), data, {{{name!r}: r}})")
-        if isinstance(thing, str) and thing not in METHODS:
-            raise unknown("method", thing, METHODS)
-        if isinstance(thing, str) and METHODS[thing].needs_gradients and model.module is None:
-            raise InputError(f"{thing} needs gradients, but {model.name} gives none; try 'occlusion' or 'l2x'")
-
-
-def _common_k(explanations: Mapping[str, Any], k: int | None, data: Dataset, split: str) -> int:
-    """The number of units the controls keep: `k`, or what the explanations themselves keep."""
-    found = [thing.k for thing in explanations.values() if isinstance(getattr(thing, "k", None), int)]
-    shares = [thing for thing in explanations.values() if isinstance(getattr(thing, "k", None), float)]
-    made = [thing.explain(data[split].x) for thing in shares if k is None]  # a share is another number in each row
-    made += [thing for thing in explanations.values() if isinstance(thing, Explanation)]
-    found += [int(e.kept.sum(1).max()) for e in made]
-    if k is None and not found:
-        raise InputError("say how many units an explanation keeps: audit(..., k=10)")
-    chosen = k if k is not None else max(found)
-    d = data[split].valid.shape[1]
-    if isinstance(chosen, bool) or not isinstance(chosen, int) or not 1 <= chosen <= d:
-        raise InputError(f"k must be a whole number from 1 to {d} (a row of {data.name} has {d} units), got {chosen!r}")
-    return chosen
 
 
 def _resolve(

@@ -90,7 +90,7 @@ def test_the_judges_never_learn_from_an_audited_row(split):
 
 
 def test_an_audit_that_leaves_nothing_to_the_judges_is_refused():
-    with pytest.raises(InputError, match="leaves 0 rows for the judges"):
+    with pytest.raises(InputError, match="leaves 0 rows of validation for the judges"):
         assemble(MODEL, DATA, {"o": occlusion()}, Settings(k=2, n=60, split="validation"))
 
 

@@ -7,8 +7,8 @@ import torch
 
 import unmask
 from rationales.samples import fitted, rows, unfitted
-from unmask.api import _common_k
 from unmask.errors import InputError, NotFittedError
+from unmask.given import common_k
 from unmask.rationales.rnp import RNP
 from unmask.training import Recipe
 
@@ -61,6 +61,6 @@ def test_it_can_be_audited_like_any_other() -> None:
 
 def test_a_share_is_audited_as_it_stands() -> None:
     data, own = rows("words"), fitted("rnp", "words", 0.5)
-    assert _common_k({"it": own}, None, data, "test") == int(own.explain(data.test.x).kept.sum(1).max())
+    assert common_k({"it": own}, None, data, "test") == int(own.explain(data.test.x).kept.sum(1).max())
     with pytest.raises(InputError, match="is a model that explains itself"):
         unmask.audit(own.model(), data, {"it": "a2r"}, k=1)

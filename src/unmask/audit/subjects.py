@@ -113,11 +113,12 @@ def _places(data: Dataset, settings: Settings) -> _Places:
 
     audited = drawn(settings.split, settings.n, "rows", torch.empty(0, dtype=torch.long))
     pools = {s: drawn(s, most, "pool", audited) for s, most in settings.pools.items()}
-    least = min(len(rows) for rows in pools.values())
-    if least < LEAST:
+    fewest = min(pools, key=lambda split: len(pools[split]))
+    if len(pools[fewest]) < LEAST:
+        way = "audit fewer rows (n) or another split" if fewest == settings.split else "give the split more rows"
         raise InputError(
-            f"auditing {len(audited)} rows of {settings.split} leaves {least} rows for the judges, who need {LEAST}; "
-            "audit fewer rows (n) or another split"
+            f"auditing {len(audited)} rows of {settings.split} leaves {len(pools[fewest])} rows of {fewest} for the "
+            f"judges, who need {LEAST}; {way}"
         )
     return _Places(audited, **pools)
 
