@@ -161,7 +161,7 @@ def test_refused_before_the_data_are_read(
         ((*FIT, "--method", "auto", "--set", "tau=1"), "auto takes no settings"),
         ((*FIT, "--kind", "words"), "rows of words come from one column, got a table with 6: name it (--text COLUMN)"),
         ((*FIT, "--kind", "sentences"), "rows of sentences come from one column, got a table with 6"),
-        ((*AUDIT, "--rows", "0", "--method", "occlusion"), "n is the number of rows to audit"),
+        ((*AUDIT, "--rows", "0", "--method", "occlusion"), "n (--rows) is the number of rows to audit"),
         ((*AUDIT, "--method", "random"), "'random' is a control that every audit has"),
         ((*AUDIT, "--method", "gradient"), "gradient needs gradients, but LogisticRegression gives none"),
         ((*AUDIT, "--method", "occlusion", "--removal", "blur"), "removal 'blur' cannot hide units of kind 'table'"),
