@@ -285,3 +285,12 @@ def test_fewer_rows_are_asked_about_at_once_where_they_are_long() -> None:
     assert calls([["a"] * 20, ["a"], ["b"], []], values=40) == [2, 2]  # words, of the longest
     assert calls([[["a"] * 15, ["b"] * 5], [["a"]], [[]]], values=40) == [2, 1]  # sentences of words
     assert calls(torch.zeros(10, 3, 4)) == [10]
+
+
+def test_a_module_that_was_trained_on_answers_without_dropout() -> None:
+    net = nn.Sequential(nn.Linear(3, 50), nn.Dropout(0.5), nn.Linear(50, 2))
+    model, x = wrap(net, outputs="logits"), torch.randn(4, 3)
+    before = model(x)
+    net.train()
+    assert torch.equal(model(x), before)
+    assert not net.training

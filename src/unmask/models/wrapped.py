@@ -77,6 +77,8 @@ class Wrapped:
         """(n, classes) probabilities; a batch that does not fit into memory is halved and tried again."""
         if len(x) == 0:
             return torch.empty(0, self.classes or 0)
+        if self.module is not None and self.module.training:  # somebody trains it between two questions
+            self.module.eval()
         if self.pads and not isinstance(x, Tensor):
             order = torch.tensor([len(row) for row in x]).argsort(stable=True)
             return self._in_turn([x[i] for i in order.tolist()])[order.argsort()]

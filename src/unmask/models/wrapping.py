@@ -40,7 +40,8 @@ def wrap(
     file, or a Hugging Face classifier of texts: its folder, a pipeline, or the model with `tokenizer`. `takes` says
     what it wants: "array", "frame" (a data frame), "text" (units joined by spaces) or "ids" (with a `tokenizer`: a
     callable from rows of words to a tensor of ids). `attention` names the submodule of a torch module whose output is
-    its attention weights, one for each word. What a model knows of itself need not be said, and is refused if wrong.
+    its attention weights, one for each word. A torch module answers in evaluation mode, and stays in it. What a model
+    knows of itself need not be said, and is refused if wrong.
     """
     if takes not in (None, "text", "ids", "array", "frame"):
         raise InputError(f"takes must be 'text', 'ids', 'array' or 'frame', got {takes!r}")
