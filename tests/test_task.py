@@ -16,7 +16,7 @@ from explainers.samples import SHORT, K, fitted, model, task, unfitted
 from unmask.errors import InputError, NotFittedError
 from unmask.masking import default_removal
 from unmask.models import counted, wrap
-from unmask.task import Task, as_inputs, begin, clone, explained, settings_of, turned
+from unmask.task import Task, as_inputs, begin, clone, explained, settings_of, targets, turned
 
 
 def explainer(kind: str = "words", k: int = 2) -> SimpleNamespace:
@@ -229,3 +229,9 @@ def test_a_frame_of_numbers_and_strings_are_taken_where_the_data_were_arrays_and
     e = unmask.fit(said, reviews, k=1, method="occlusion").explain(["Bad, cold soup"])
     assert e.x == [["bad", ",", "cold", "soup"]]
     assert e.kept.tolist() == [[True, False, False, False]]
+
+
+@pytest.mark.parametrize("named", ["up", ["up", "down"], object()])
+def test_a_class_is_asked_about_by_its_number(named: object) -> None:
+    with pytest.raises(InputError, match=r"target must hold 2 class numbers from 0 to 1, got "):
+        targets(named, 2, 2)

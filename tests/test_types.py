@@ -161,11 +161,11 @@ def test_a_row_of_sentences_and_of_pixels() -> None:
     assert explanation(classes=()).row(1).label == "1"
 
 
-@pytest.mark.parametrize("i", [6, -7])
-def test_a_row_that_is_not_there_is_refused(i: int) -> None:
+@pytest.mark.parametrize("i", [6, -7, "a", None, 1.5])
+def test_a_row_that_is_not_there_is_refused(i: Any) -> None:
     with pytest.raises(InputError) as caught:
         explanation().show(i)
-    assert str(caught.value) == f"this explanation has rows 0..5, got {i}"
+    assert str(caught.value) == f"this explanation has rows 0..5, got {i!r}"
 
 
 @pytest.mark.parametrize("missing", ["x", "layout"])

@@ -186,7 +186,10 @@ def _target(task: Task, x: Inputs, target: Any, answer: Tensor | None, may_be_re
 
 def targets(target: Any, n: int, classes: int) -> Tensor:
     """The classes that a caller asks about, (n,) numbers."""
-    values = torch.as_tensor(target)
+    try:
+        values = torch.as_tensor(target)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise InputError(f"target must hold {n} class numbers from 0 to {classes - 1}, got {target!r}") from error
     if values.shape != (n,) or values.is_floating_point() or bool(((values < 0) | (values >= classes)).any()):
         got = f"{values.dtype} of shape {tuple(values.shape)}" + (f": {values.tolist()}" if n <= 20 else "")
         raise InputError(f"target must hold {n} class numbers from 0 to {classes - 1}, got {got}")

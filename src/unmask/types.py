@@ -155,8 +155,8 @@ class Explanation:
 
     def row(self, i: int) -> drawing.Row:
         """Row `i` as plain lists, ready to be drawn."""
-        if not -len(self) <= i < len(self):
-            raise InputError(f"this explanation has rows 0..{len(self) - 1}, got {i}")
+        if not isinstance(i, int) or not -len(self) <= i < len(self):
+            raise InputError(f"this explanation has rows 0..{len(self) - 1}, got {i!r}")
         if self.x is None or self.layout is None:
             raise InputError("this explanation does not hold its inputs, so it cannot be drawn; use explainer.explain")
         x, layout, target = self.x[i], self.layout, int(self.target[i])
