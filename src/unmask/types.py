@@ -155,7 +155,7 @@ class Explanation:
 
     def row(self, i: int) -> drawing.Row:
         """Row `i` as plain lists, ready to be drawn."""
-        if not isinstance(i, int) or not -len(self) <= i < len(self):
+        if not hasattr(i, "__index__") or not -len(self) <= i < len(self):
             raise InputError(f"this explanation has rows 0..{len(self) - 1}, got {i!r}")
         if self.x is None or self.layout is None:
             raise InputError("this explanation does not hold its inputs, so it cannot be drawn; use explainer.explain")
