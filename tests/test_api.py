@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from unmask import api
-from unmask.audit import CHECKS, chosen, smuggling
+from unmask.audit import CHECKS, chosen, memo, smuggling
 from unmask.cli.scores import read_scores
 from unmask.data import dataset, load
 from unmask.errors import InputError, NotFittedError
@@ -347,12 +348,47 @@ def test_a_trained_method_is_kept_and_taken_again_only_for_the_same_task(
     for other in ({"k": K + 1}, {"seed": 1}, {"removal": "zero"}):
         audited(**other)
         assert fits == ["l2x", "occlusion"]
-    for place in (tmp_path / "memo.trained").iterdir():
+    for place in (tmp_path / "memo.trained").glob("*/*"):
         (place / "tensors.safetensors").write_bytes(b"")
     assert audited() == first  # what cannot be read is trained again
     assert fits == ["l2x", "occlusion"]
-    audited(keep=False)
+    audited(checks=("fs-m", "mask-only"), keep=False)  # another audit, which leaves what this one keeps
+    assert fits == ["occlusion"]
+    assert audited() == first
+    assert fits == ["occlusion"]
+    for last in ({}, {"k": K + 1}, {"seed": 1}, {"removal": "zero"}):
+        audited(keep=False, **last)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick")
+def test_the_model_is_asked_once_who_it_is(
+    data: Dataset, model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, honest, fit = [], memo.shown, api.fit
+
+    def counted(*given: Any) -> Any:
+        asked.append(given)
+        return honest(*given)
+
+    def quickly(*task: Any, **how: Any) -> Any:
+        return fit(*task, **how, settings={"recipe": {"epochs": 1}})
+
+    monkeypatch.setattr(api, "fit", quickly)
+    monkeypatch.setattr(memo, "shown", counted)
+    given = {name: name for name in ("l2x", "vibi", "invase")}
+    api.audit(model, data, given, K, n=20, checks=("fs-m",), resume=tmp_path / "memo")
+    assert len(asked) == 1
+    asked.clear()
+    api.audit(model, data, {"l2x": "l2x"}, K, n=20, checks=("fs-m",))
+    assert asked == []  # where nothing is remembered
+
+
+def test_a_fitted_explainer_knows_what_that_took(data: Dataset, model: Any) -> None:
+    begun = time.perf_counter()
+    seconds = api.fit(model, data, K, method="occlusion").seconds_
+    assert 0 < seconds < time.perf_counter() - begun
 
 
 @pytest.mark.usefixtures("quick")

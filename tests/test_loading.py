@@ -40,6 +40,12 @@ def test_the_readings_of_the_fit_are_kept(folder: Path) -> None:
     assert again.explain(task("words").test.x).origin["readings"] == readings["readings"]
 
 
+def test_what_the_fit_took_is_kept_and_older_folders_do_not_say(folder: Path) -> None:
+    assert load(folder, model("words")).seconds_ == fitted("l2x", "words").seconds_ > 0
+    change(folder, lambda facts: facts.pop("seconds"))
+    assert not hasattr(load(folder, model("words")), "seconds_")
+
+
 def test_a_method_without_readings_comes_back_without(tmp_path: Path) -> None:
     fitted("first-k", "words").save(tmp_path / "kept")
     assert not hasattr(load(tmp_path / "kept", model("words")), "readings_")

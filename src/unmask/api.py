@@ -16,7 +16,7 @@ from torch import nn
 from unmask import given, nets, progress, seeds
 from unmask.audit import chosen, lighter
 from unmask.audit.case import digest
-from unmask.audit.memo import Memo, code, marks
+from unmask.audit.memo import Memo, code
 from unmask.audit.price import cost
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
@@ -134,7 +134,10 @@ def fit(
         raise InputError(
             f"{method} is a model that explains itself, not this one: rationalize(data, k, method={method!r})"
         )
-    return seeded(make(method, k, removal, settings), seed).fit(model, data)
+    begun = time.perf_counter()
+    fitted = seeded(make(method, k, removal, settings), seed).fit(model, data)
+    fitted.seconds_ = time.perf_counter() - begun  # what fitting it again will take
+    return fitted
 
 
 def rationalize(
@@ -172,7 +175,7 @@ def audit(
     *,
     checks: str | Iterable[str] = "default",
     pool: int = 2000,
-    resume: str | Path | None = None,
+    resume: str | Path | Memo | None = None,
     keep: bool = False,
     budget: float | str | None = None,
     say: Callable[[str], None] = progress.say,
@@ -197,22 +200,21 @@ def audit(
     size, rows, most = given.common_k(explanations, k, data, split), given.rows(n), given.seconds(budget)
     settings = Settings(size, split, rows, removal, seed, names, pool, most, begun, lighter(asked))
     say(cost(data, explanations, settings))
-    memo = Memo(None if resume is None else Path(resume))
-    subjects = {name: _resolve(name, thing, (wrapped, data), settings, memo) for name, thing in explanations.items()}
+    memo = resume if isinstance(resume, Memo) else Memo(None if resume is None else Path(resume))
+    ready = {name: _ready(name, thing, (wrapped, data), settings) for name, thing in explanations.items()}
+    memo.begin(wrapped, data, ready, settings)
+    subjects = {n: _fitted(t, wrapped, data, settings, memo) if isinstance(t, str) else t for n, t in ready.items()}
     report = Report(run(wrapped, data, subjects, settings, memo=memo, say=say))
     if not keep:
         memo.clear()
     return report
 
 
-def _resolve(
-    name: str, thing: Any, task: tuple[Wrapped, Dataset], settings: Settings, memo: Memo
-) -> Explainer | Explanation:
+def _ready(name: str, thing: Any, task: tuple[Wrapped, Dataset], settings: Settings) -> str | Explainer | Explanation:
+    """What was given as an explainer or an Explanation; names of methods stay names."""
     model, data = task
-    if isinstance(thing, str):
-        return _fitted(thing, model, data, settings, memo)
     asked = hasattr(thing, "explain") and hasattr(thing, "fit") and not isinstance(thing, type)
-    if isinstance(thing, Explanation) or asked:
+    if isinstance(thing, str | Explanation) or asked:
         return thing  # type: ignore[no-any-return]
     return taken(name, thing, model, data, settings.k, settings.split)
 
@@ -225,18 +227,23 @@ def _fitted(method: str, model: Wrapped, data: Dataset, settings: Settings, memo
 
     if memo.trained is None or not hasattr(make(method, settings.k), "recipe"):
         return anew()  # type: ignore[no-any-return]
-    place = memo.trained / f"{method}-{_fingerprint(method, model, data, settings)}"
-    try:
-        return load_explainer(place, model, data)  # type: ignore[no-any-return]
-    except InputError:  # it is not there, or cannot be read
-        shutil.rmtree(place, ignore_errors=True)
-    fitted = anew()
-    fitted.save(place)
+    places = memo.places(f"{method}-{_fingerprint(method, model, data, settings, memo.grounds)}")
+    fitted = next((e for place in places if (e := _loaded(place, model, data)) is not None), None) or anew()
+    if not places[0].exists():
+        fitted.save(places[0])
     return fitted  # type: ignore[no-any-return]
 
 
-def _fingerprint(method: str, model: Wrapped, data: Dataset, settings: Settings) -> str:
-    """Of all that a trained method hangs on: data, model (its answers to whole rows and to halves), settings."""
+def _loaded(place: Path, model: Wrapped, data: Dataset) -> Any:
+    try:
+        return load_explainer(place, model, data)
+    except InputError:  # it is not there, or cannot be read
+        shutil.rmtree(place, ignore_errors=True)
+    return None
+
+
+def _fingerprint(method: str, model: Wrapped, data: Dataset, settings: Settings, grounds: str) -> str:
+    """Of all that a trained method hangs on: `grounds`, that is data and model, and settings."""
     removal = hiding(model, data, settings.removal)
     how = (
         method,
@@ -249,4 +256,4 @@ def _fingerprint(method: str, model: Wrapped, data: Dataset, settings: Settings)
         version("unmask"),
         code(),
     )
-    return digest(*marks(model, removal, data), how)
+    return digest(grounds, how)

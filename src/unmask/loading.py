@@ -18,7 +18,7 @@ from unmask.models import Wrapped, bind, wrap
 from unmask.nets import Reader, Vocabulary
 from unmask.nets.bodies import Nets
 from unmask.nets.pieces import Pieces
-from unmask.saving import FORMAT, KEYS, parts_of
+from unmask.saving import FORMAT, KEYS, MAY, parts_of
 from unmask.task import Task, settings_of
 from unmask.training import Recipe
 from unmask.types import Dataset, Layout, Removal, Split
@@ -50,6 +50,8 @@ def load(path: str | Path, model: Any = None, data: Dataset | None = None) -> An
         explainer.task_ = task
     if facts["readings"]:
         explainer.readings_ = facts["readings"]
+    if facts.get("seconds") is not None:
+        explainer.seconds_ = float(facts["seconds"])
     for name, part in parts_of(explainer).items():
         own = {k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")}
         try:
@@ -71,7 +73,7 @@ def _check(facts: Any, folder: Path) -> None:
     version = facts.get("format") if isinstance(facts, dict) else None
     if version != FORMAT:
         raise InputError(f"{folder} has format {version!r}, this version reads format {FORMAT}; save it again")
-    odd = sorted(set(facts) ^ KEYS)
+    odd = sorted(set(facts) - MAY ^ KEYS)
     if not odd and facts["method"] not in {**METHODS, **MODELS}:
         odd = [str(facts["method"])]
     if not odd:

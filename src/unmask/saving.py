@@ -17,10 +17,11 @@ from unmask.task import Task, settings_of
 from unmask.types import Removal
 from unmask.writing import new_folder
 
-__all__ = ["FORMAT", "KEYS", "parts_of", "save"]
+__all__ = ["FORMAT", "KEYS", "MAY", "parts_of", "save"]
 
 FORMAT = 2
 KEYS = {"format", "method", "settings", "classes", "layout", "vocabulary", "removal", "readings"}
+MAY = {"seconds"}  # what fitting took; older folders do not say
 
 
 def save(explainer: Any, path: str | Path) -> None:
@@ -38,6 +39,7 @@ def save(explainer: Any, path: str | Path) -> None:
         "vocabulary": list(vocabulary.words) if isinstance(vocabulary, Vocabulary) else vocabulary and PACKAGE,
         "removal": _removal_facts(task.removal),
         "readings": getattr(explainer, "readings_", {}),
+        "seconds": getattr(explainer, "seconds_", None),
     }
     with new_folder(Path(path), marker="explainer.json") as folder:
         save_file(_tensors(explainer, task), folder / "tensors.safetensors")

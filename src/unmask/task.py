@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
 import torch
@@ -47,6 +47,7 @@ class Task:
     classes: tuple[str, ...]
     model: Wrapped | None = None
     frames: Frames | None = None
+    begun: float = field(default_factory=time.perf_counter, compare=False, repr=False)  # when fitting began
 
     def ready(self) -> Wrapped:
         """The model, or a sentence that says how to get it."""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 
-from audit.cases import small_case, subject
+from audit.cases import linear, small_case, subject, table
 from unmask.audit import DECIDING, budget, chosen, smuggling
-from unmask.audit.budget import Rates, costs, plan, seconds_of, within
+from unmask.audit.budget import Plan, Rates, costs, plan, seconds_of, within
+from unmask.audit.case import Case
 from unmask.audit.subjects import Settings
 from unmask.audit.work import job_of
 from unmask.errors import InputError
+from unmask.explainers.l2x import L2X
+from unmask.training import Recipe
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("60s", 60), ("90", 90), ("5m", 300), ("1.5h", 5400), (" 2 min ", 120)])
@@ -65,6 +69,105 @@ def test_costs_grow_with_rows_and_explanations() -> None:
     assert b["neutral judges"] == a["neutral judges"] == pytest.approx(smuggling.SEEDS * 0.001 * 180 * budget.EPOCHS)
     assert a["randomized-model"] == 6.0
     assert all(job_of(name) in a for name in settings.checks)
+
+
+def test_what_is_known_is_free_and_never_left_out() -> None:
+    found = plan(WANTED, COST, left=0.0, free=("sen", "encoding-gain"))
+    assert found.left_out == {"mask-only": 0.5}
+    assert found.seconds == 14.0  # encoding-share still needs its judges
+    assert plan(WANTED, COST, left=0.0, free=("encoding-gain", "encoding-share")).seconds == 8.0
+    assert plan(WANTED, COST, left=0.0, free=WANTED).seconds == 0.0
+
+
+class Learner:
+    """Takes its time to fit, and remembers it where asked to."""
+
+    method = "learner"
+
+    def __init__(self, remembered: float | None = None, takes: float = 0.0) -> None:
+        self.fits, self.takes = 0, takes
+        if remembered is not None:
+            self.seconds_ = remembered
+
+    def clone(self) -> Learner:
+        return self
+
+    def fit(self, model: Any, data: Any) -> Learner:
+        self.fits += 1
+        time.sleep(self.takes)
+        return self
+
+
+def case_of(*learners: Any) -> Case:
+    case = small_case()
+    kept = torch.zeros_like(case.valid)
+    kept[:, 0] = True
+    subjects = [replace(subject(case, kept, f"it {i}"), explainer=each) for i, each in enumerate(learners)]
+    return replace(case, subjects=tuple(subjects))
+
+
+def planned(case: Case, seconds: float, check: str = "seed-stability", known: Any = None) -> tuple[Plan, str]:
+    """The plan where neither answers nor judges take any time."""
+    heard: list[str] = []
+    settings = Settings(k=2, checks=chosen(check), budget=seconds, begun=time.perf_counter())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(budget, "_measured", lambda case: Rates(0.0, 0.0, 0.0))
+        _, found = within(case, settings, heard.append, known or (lambda subject, check: False))
+    assert found is not None
+    return found, heard[0]
+
+
+def test_an_explainer_that_came_fitted_costs_what_its_fit_took() -> None:
+    quick, slow = Learner(remembered=0.01), Learner(remembered=1000.0)
+    assert planned(case_of(quick), 1000)[0].left_out == {}
+    found, said = planned(case_of(quick, slow), 1000)
+    assert found.left_out == {"seed-stability": 3 * 1000.01}
+    assert "left out: seed-stability (about 3000 s)" in said
+    assert quick.fits == slow.fits == 0
+
+
+def test_one_that_does_not_remember_is_fitted_once_to_see() -> None:
+    learner = Learner(takes=0.1)
+    assert 0.3 < planned(case_of(learner), 1000)[0].seconds < 3.0
+    assert learner.fits == 1
+    planned(case_of(learner), 1000, "mask-only")  # which fits nothing
+    assert learner.fits == 1
+
+
+def test_of_what_learns_in_epochs_one_is_seen() -> None:
+    data = table()
+    explainer = L2X(k=2, recipe=Recipe(epochs=50, patience=1)).fit(linear, data)
+    remembered = explainer.seconds_
+    del explainer.seconds_
+    begun = time.perf_counter()
+    found = budget._trial(small_case(data), explainer)
+    assert found == pytest.approx(50 * (time.perf_counter() - begun), rel=0.2)
+    assert found > remembered / 2
+
+
+def test_where_there_is_no_time_to_see_it_is_left_out() -> None:
+    learner = Learner(takes=5.0)
+    found, said = planned(case_of(learner), 0.001)
+    assert found.left_out["seed-stability"] == float("inf")
+    assert learner.fits == 0
+    assert "seed-stability (no time to see how long fitting again takes)" in said
+    assert found.seconds < float("inf")
+
+
+def test_a_rationale_model_is_not_fitted_again() -> None:
+    teller = Learner(takes=5.0)
+    teller.told = None  # type: ignore[attr-defined]
+    planned(case_of(teller), 1000)
+    assert teller.fits == 0
+
+
+def test_only_explanations_that_lack_a_check_are_paid_for() -> None:
+    case = case_of(Learner(remembered=10.0), Learner(remembered=100.0))
+
+    def cost(*known: str) -> float:
+        return planned(case, 1e6, known=lambda s, check: s.name in known)[0].seconds
+
+    assert [cost(), cost("it 0"), cost("it 1"), cost("it 0", "it 1")] == [330.0, 300.0, 30.0, 0.0]
 
 
 def test_without_a_budget_nothing_changes() -> None:

@@ -181,6 +181,44 @@ def test_what_other_code_found_is_no_result_of_this_one(tmp_path, monkeypatch):
     assert len(memo.read_text().splitlines()) == 2 * before
 
 
+def test_other_rows_with_the_same_answers_are_measured_anew(tmp_path):
+    moved = DATA.test.x.clone()
+    moved[:, 4:] = 3 * moved[:, 4:].flip(0) + 1  # columns that the model does not read
+    other = replace(DATA, test=replace(DATA.test, x=moved))
+    assert MODEL(moved).equal(MODEL(DATA.test.x))
+    settings = Settings(k=2, removal="zero", checks=("reading",))
+    run(MODEL, DATA, {}, settings, memo=Memo(tmp_path / "memo"))
+    found = run(MODEL, other, {}, settings, memo=Memo(tmp_path / "memo"))
+    anew = run(MODEL, other, {}, settings)
+    assert [row.value for row in found.rows] == [row.value for row in anew.rows]
+
+
+def test_another_name_of_the_same_scores_is_in_no_old_report(tmp_path):
+    scores = torch.rand(2, len(DATA.test), 6, generator=seeds.generator(0))
+    valid, target = DATA.test.valid, MODEL(DATA.test.x).argmax(1)
+    first, second = (Explanation(s, subsets.topk(s, 2, valid), valid, target) for s in scores)
+    settings = Settings(k=2, removal="zero", checks=("feature-agreement",))
+    found = [
+        {row.check for row in run(MODEL, DATA, given, settings, memo=Memo(tmp_path / "memo")).rows}
+        for given in ({"lime": first, "shap": second}, {"lime": first, "gradient-shap": second})
+    ]
+    assert "feature-agreement@explanation=shap" in found[0] - found[1]
+    assert "feature-agreement@explanation=gradient-shap" in found[1] - found[0]
+
+
+def test_what_a_resumed_audit_knows_costs_nothing_of_its_budget(tmp_path):
+    given = {"o": api.fit(MODEL, DATA, 2, method="occlusion", removal="zero")}
+    settings = Settings(k=2, removal="zero", checks=chosen(["fs-m", "mask-only", "seed-stability"]))
+    whole = run(MODEL, DATA, given, settings, memo=Memo(tmp_path / "memo"))
+    hasty = replace(settings, budget=0.001)  # which ends before it begins
+    assert {"mask-only", "seed-stability"} & {row.check for row in run(MODEL, DATA, given, hasty).rows} == set()
+    heard = []
+    again = run(MODEL, DATA, given, hasty, memo=Memo(tmp_path / "memo"), say=heard.append)
+    assert {row.check for row in again.rows} == {row.check for row in whole.rows}
+    assert again.settings["left out"] == []
+    assert ", about 0 s from here" in heard[0]
+
+
 def test_the_cost_is_said_before_anything_is_fitted(monkeypatch):
     heard = []
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from cli.conftest import Run, hidden, refused
-from unmask import saving
+from unmask import api, saving
 from unmask.audit import suite
 from unmask.cli import sources, steps
 from unmask.errors import UnmaskWarning
@@ -285,6 +285,47 @@ def test_ctrl_c_in_an_audit_keeps_what_is_finished(run: Run, place: Path, monkey
     assert hidden(place) == []
     again = json.loads(Path("report/report.json").read_text(encoding="utf-8"))
     assert without_seconds(again) == without_seconds(whole)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick")
+def test_a_finished_audit_leaves_what_another_keeps(run: Run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = (*AUDIT, "--method", "occlusion", "--method", "l2x", "--checks", "fs-m,mask-only", "--out", "report")
+    fewer = (*AUDIT, "--method", "occlusion", "--method", "l2x", "--checks", "fs-m", "--out", "report")
+    asked: list[tuple[str, str]] = []
+    fits: list[str] = []
+    honest, fit = suite._timed, api.fit
+
+    def counted(case: Any, subject: Any, check: str, light: bool) -> Any:
+        if len(asked) == stop_at:
+            raise KeyboardInterrupt
+        asked.append((subject.name, check))
+        return honest(case, subject, check, light)
+
+    def fitted(*task: Any, method: str, **how: Any) -> Any:
+        fits.append(method)
+        return fit(*task, method=method, **how)
+
+    monkeypatch.setattr(suite, "_timed", counted)
+    monkeypatch.setattr(api, "fit", fitted)
+    stop_at = 20
+    ended = run(*words)
+    assert (ended.code, len(asked)) == (130, 20)
+    assert "run the same command again to go on" in ended.err
+
+    other = run(*AUDIT[:-1], "25", "--method", "occlusion", "--checks", "fs-m", "--out", "report")
+    assert other.err == "stopped before the work was done\n"  # it goes on from nothing: what is kept is not its own
+
+    before = list(asked)
+    stop_at = -1
+    assert run(*fewer).code == 0  # a smaller audit of the same rows takes what is there, and leaves it
+    assert not set(asked[20:]) & set(before)
+
+    asked.clear()
+    assert run(*words).code == 0
+    assert not set(asked) & set(before)
+    assert fits.count("l2x") == 1
+    assert hidden(place) == []
 
 
 @pytest.mark.usefixtures("quick")

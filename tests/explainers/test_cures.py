@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
@@ -38,6 +39,18 @@ def ready(explainer: Any, kind: str = "table") -> Lesson:
     if isinstance(explainer, Mimic):
         explainer._lesson, explainer.judge_ = lesson, explainer._judge(lesson)
     return lesson
+
+
+def test_what_a_fit_takes_is_remembered_with_the_answers_of_the_model() -> None:
+    data, begun = task("table"), time.perf_counter()
+
+    def slow(x: Any) -> Tensor:
+        time.sleep(0.2)
+        return torch.softmax(torch.as_tensor(x)[:, : len(data.classes)], 1)
+
+    explainer = L2X(k=K, recipe=Recipe(epochs=1)).fit(slow, data)
+    assert 0.4 < explainer.seconds_ <= time.perf_counter() - begun  # training and validation rows
+    assert not hasattr(explainer.clone(), "seconds_")
 
 
 def state(module: nn.Module) -> list[Tensor]:

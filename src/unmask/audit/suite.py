@@ -29,6 +29,8 @@ from unmask.types import Dataset, Explainer, Explanation, Findings, Result, Verd
 
 __all__ = ["run"]
 
+Key = Callable[[Subject, str], str]  # of an explanation and a check
+
 
 def run(
     model: Wrapped,
@@ -47,8 +49,14 @@ def run(
     case = assemble(model, data, given, settings)
     if doubt := doubts(case):
         progress.warn(doubt)
-    settings, plan = budget.within(case, settings, say)
-    bench = _measure(case, memo or Memo(None), settings)
+    nulls, memo = {s.name: _null(case, s) for s in case.subjects}, memo or Memo(None)
+    key = _keys(case, memo, settings)
+
+    def known(subject: Subject, check: str) -> bool:
+        return all(memo.get(key(one, check)) for one in (subject, nulls[subject.name]))
+
+    settings, plan = budget.within(case, settings, say, known)
+    bench = _measure(case, nulls, memo, key, settings)
     rows = tuple(row for subject in case.subjects for row in _rows(bench, subject))
     return Findings(
         task=data.name,
@@ -83,23 +91,36 @@ def _fitting(model: Wrapped, data: Dataset, given: Mapping[str, object], setting
     return replace(settings, checks=tuple(fit))
 
 
-def _measure(case: Case, memo: Memo, settings: Settings) -> Bench:
-    nulls = {s.name: _null(case, s) for s in case.subjects}
+def _keys(case: Case, memo: Memo, settings: Settings) -> Key:
+    """The keys of values: fingerprints of the rows, of all explanations and of how they are measured."""
+    if memo.path is None:
+        return lambda subject, check: ""
+    told = (e.scores for s in case.subjects for e in (s.explanation, s.train, s.validation) if e is not None)
+    spare = (part for s in case.subjects if s.spare is not None for part in (s.spare_x, s.spare.target))
+    rows = (case.x, case.full, case.target, case.labels, case.relevant, case.data.layout)
+    names, kept = tuple(s.name for s in case.subjects), (s.kept for s in case.subjects)
+    how = (names, settings.seed, settings.pool, case.removal.name, version("unmask"), code())
+    grounds = memo.grounds or digest(*marks(case.model, case.removal, case.data))
+    base = digest(*rows, *kept, *told, *spare, grounds, how)
+
+    def key(subject: Subject, check: str) -> str:
+        mark = case.once(("key", subject.name), lambda: subject.key)
+        return f"{base}:{mark}:{subject.name}:{check}:{check in (settings.light or ())}"
+
+    return key
+
+
+def _measure(case: Case, nulls: dict[str, Subject], memo: Memo, key: Key, settings: Settings) -> Bench:
     hidden = [s for s in nulls.values() if s.name not in {t.name for t in case.subjects}]
     everyone = [*case.subjects, *{s.name: s for s in hidden}.values()]
     found = {}
-    told = (e.scores for s in case.subjects for e in (s.explanation, s.train, s.validation) if e is not None)
-    how = (settings.seed, settings.pool, case.removal.name, version("unmask"), code())
-    kept = (s.kept for s in case.subjects)
-    grounds = () if memo.path is None else marks(case.model, case.removal, case.data)
-    base = digest(case.full, case.target, case.labels, case.relevant, *kept, *told, *grounds, how)
     with progress.bar("auditing", len(everyone) * len(settings.checks)) as step:
         for subject in everyone:
             for check in settings.checks:
+                own = key(subject, check)
                 light = check in (settings.light or ())
-                key = f"{base}:{subject.key}:{subject.name}:{check}:{light}"
-                found[subject.name, check] = memo.get(key) or _timed(case, subject, check, light)
-                memo.put(key, *found[subject.name, check])
+                found[subject.name, check] = memo.get(own) or _timed(case, subject, check, light)
+                memo.put(own, *found[subject.name, check])
                 step(f"{subject.name}: {check}")
     return Bench(case, Bootstrap(len(case.target), settings.seed), found, nulls, settings.checks)
 

@@ -162,9 +162,7 @@ def audited(task: UserTask, given: dict[str, Any], settings: dict[str, Any], out
     """Audit, print and write the report; what is finished is kept in `out` until it is written."""
     memo = Memo(out / MEMO)
     try:
-        report = api.audit(
-            task.model, task.data, given, **settings, seed=task.seed, say=tell, resume=out / MEMO, keep=True
-        )
+        report = api.audit(task.model, task.data, given, **settings, seed=task.seed, say=tell, resume=memo, keep=True)
     except KeyboardInterrupt as stop:
         if not memo.holds():
             raise

@@ -9,6 +9,7 @@ what the values tell.
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -56,6 +57,7 @@ def train(
     explainer.history_ = minimize(game, lesson.train.rows, recipe, score=watch, title=explainer.method)
     explainer.task_, explainer.curve_ = lesson.task, watch.curve
     found = watch.finish()
+    explainer.seconds_ = time.perf_counter() - lesson.task.begun
     return found if neutral is None else {**found, "weights in training": neutral.health()}
 
 
