@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from captum.attr import IntegratedGradients
+from captum.attr import IntegratedGradients, LayerIntegratedGradients
 from torch import nn
 
+import unmask
 from foreign.samples import RNG, W, X, about, bright, frame, patches, polite, table, texts, three, three_classes
-from unmask.errors import InputError
+from unmask.errors import InputError, UnmaskWarning
 from unmask.foreign.arrays import picked, plain, to_units
 
 
@@ -151,3 +153,63 @@ def test_a_frame_of_scores_for_texts_is_told_so() -> None:
     it = about(texts(), polite)
     with pytest.raises(InputError, match="expected an array: texts have no columns"):
         plain(it, pd.DataFrame(np.zeros((len(it.split), 2)), columns=["a", "b"]))
+
+
+@pytest.mark.parametrize("form", ["array", "ragged"])
+def test_vectors_of_words_as_long_as_there_are_classes_are_told(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Captum gives for an embedding of two dimensions looks like values of two classes."""
+    monkeypatch.setenv("UNMASK_PROGRESS", "0")
+    it = about(texts(), polite)
+    words = sorted({word for row in it.split.x for word in row})
+    ids = torch.zeros(it.split.valid.shape, dtype=torch.long)
+    for i, row in enumerate(it.split.x):
+        ids[i, : len(row)] = torch.tensor([words.index(word) + 1 for word in row])
+    embed = nn.Embedding(len(words) + 1, 2, padding_idx=0)
+    net = nn.Sequential(embed, nn.Flatten(), nn.Linear(2 * ids.shape[1], 2))
+    found = LayerIntegratedGradients(net, embed).attribute(ids, torch.zeros_like(ids), target=1, n_steps=4).detach()
+    rows = [found[i, : len(row)].numpy() for i, row in enumerate(it.split.x)]
+    with pytest.warns(UnmaskWarning, match=r"as long as there are classes \(2\).* sum it over the last axis first"):
+        plain(it, found if form == "array" else rows)
+
+
+def test_values_of_classes_that_sum_to_nothing_need_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNMASK_PROGRESS", "0")
+    it = about(texts(), polite)
+    one = torch.as_tensor(RNG.normal(size=it.split.valid.shape).astype(np.float32))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = plain(it, torch.stack([-one, one], -1))
+    close(found, torch.where((it.target == 1)[:, None], one, -one))
+
+
+def test_channels_that_could_be_classes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNMASK_PROGRESS", "0")
+    x = RNG.normal(size=(60, 3, 4, 4)).astype(np.float32)
+    data = unmask.dataset(x, [0, 1, 2] * 20, kind="image")
+    it = about(data, lambda rows: three(np.asarray(rows)[:, :, 0, 0]))
+    values = RNG.normal(size=(len(it.split), 4, 4, 3)).astype(np.float32)
+    with pytest.warns(UnmaskWarning, match="is read as 3 channels and summed; if it is of the classes, give a list"):
+        close(plain(it, values), values.sum(-1).reshape(len(values), -1))
+    as_list = plain(it, [values[..., c] for c in range(3)])
+    close(as_list, values.reshape(len(values), -1, 3)[np.arange(len(values)), :, it.target.numpy()])
+
+
+def test_interactions_are_refused() -> None:
+    it = about(table())
+    n = len(it.split)
+    with pytest.raises(InputError, match=r"\(30, 4, 4\): interactions\? sum them over the last axis first$"):
+        plain(it, RNG.normal(size=(n, 4, 4)))
+    with pytest.raises(InputError, match=r"interactions\? sum them over axis 2 first$"):
+        plain(it, RNG.normal(size=(n, 4, 4, 2)))
+
+
+def test_interactions_that_could_be_values_of_classes_are_refused() -> None:
+    data = unmask.dataset(X[:, :3], X[:, :3].argmax(1), kind="table")
+    it = about(data, three)
+    values = RNG.normal(size=(len(it.split), 3, 3)).astype(np.float32)
+    with pytest.raises(InputError, match=r"interactions\? sum them over the last axis first; values of classes\? give"):
+        plain(it, values)
+    want = values[np.arange(len(values)), :, it.target.numpy()]
+    close(plain(it, [values[..., c] for c in range(3)]), want)
+    sure = values - values.mean(-1, keepdims=True)  # what one class gains, the others lose
+    close(plain(it, sure), sure[np.arange(len(values)), :, it.target.numpy()])

@@ -12,6 +12,7 @@ from lime.lime_image import ImageExplanation
 from lime.lime_tabular import LimeTabularExplainer
 from lime.lime_text import LimeTextExplainer
 
+import unmask
 from foreign.samples import X, about, bright, linear, patches, polite, table, texts, three, three_classes
 from unmask.errors import InputError
 from unmask.foreign.lime_weights import is_lime, lime_weights
@@ -48,6 +49,17 @@ def test_words_by_their_place(bow: bool) -> None:
             weights = {rows[i].domain_mapper.indexed_string.word(f): w for f, w in rows[i].local_exp[1]}
             sign = 1 if it.target[i] == 1 else -1
             assert float(found[i, 2]) == pytest.approx(sign * (weights["n"] + weights["t"]))
+
+
+@pytest.mark.parametrize("bow", [True, False])
+def test_a_text_of_one_word(bow: bool) -> None:
+    """LIME tells the place of an only word as a decimal number."""
+    it = about(unmask.dataset([["good"], ["bad"]] * 10, [1, 0] * 10), polite)
+    lime = LimeTextExplainer(random_state=0, bow=bow)
+    rows = [lime.explain_instance(" ".join(row), polite, num_samples=50) for row in it.split.x]
+    signs = torch.where(it.target == 1, 1.0, -1.0)
+    weights = torch.tensor([dict(row.local_exp[1])[0] for row in rows])
+    torch.testing.assert_close(lime_weights(it, rows)[:, 0], signs * weights.float())
 
 
 def test_segments_of_an_image() -> None:

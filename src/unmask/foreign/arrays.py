@@ -10,10 +10,13 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from unmask import progress
 from unmask.errors import InputError
 from unmask.foreign.about import About
 
-__all__ = ["picked", "plain", "to_units"]
+__all__ = ["picked", "plain", "refuse_interactions", "to_units"]
+
+ZERO = 1e-3  # of the largest value: sums below it are rounding
 
 
 def plain(about: About, thing: Any) -> Tensor:
@@ -71,6 +74,8 @@ def _ragged(about: About, rows: Sequence[Tensor]) -> Tensor:
     about.check_rows(len(rows))
     values = torch.zeros(about.split.valid.shape)
     lengths = about.split.valid.sum(1).tolist()
+    if all(row.ndim == 2 and row.shape[1] == about.classes for row in rows):
+        _tell_classes(about, torch.cat([*rows]))
     for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
         if len(row) != length:
             raise InputError(f"row {i} of {about.name!r} has {len(row)} scores, but the row has {length} units")
@@ -101,15 +106,50 @@ def _frame(about: About, frame: pd.DataFrame) -> Tensor:
 
 def to_units(about: About, values: Tensor) -> Tensor:
     """(n, d), from values over units, columns, pixels, pieces of words or vectors of words."""
-    layout, classes = about.data.layout, about.classes
-    if layout.is_text:
+    refuse_interactions(about, values)
+    if about.data.layout.is_text:
         return _words(about, values)
     found = _gathered(about, values)
-    if found is None and values.ndim > 2 and values.shape[-1] == classes:
-        found = _gathered(about, _of_target(about, values))
+    if values.ndim > 2 and values.shape[-1] == about.classes:
+        of_target = _gathered(about, _of_target(about, values))
+        if found is not None and of_target is not None:
+            progress.warn(
+                f"the last axis of {about.name!r} is read as {about.classes} channels and summed; if it is of the "
+                "classes, give a list with one array for each class"
+            )
+        found = of_target if found is None else found
     if found is None:
         raise _misshapen(about, values)
     return found
+
+
+def refuse_interactions(about: About, values: Tensor) -> None:
+    """Values (n, d, d) of pairs of columns; where they may be of classes instead, their sums tell."""
+    wide, shape = (about.split.valid.shape[1], *about.data.layout.shape), tuple(values.shape)
+    if about.data.kind != "table" or len(shape) < 3 or shape[1] != shape[2] or shape[1] not in wide:
+        return
+    last, classes = "the last axis" if len(shape) == 3 else "axis 2", ""
+    if len(shape) == 3 and shape[2] == about.classes:
+        if _of_classes(about, values):
+            return
+        classes = "; values of classes? give a list with one array (rows, units) for each class"
+    raise InputError(f"{about.name!r} has shape {shape}: interactions? sum them over {last} first{classes}")
+
+
+def _of_classes(about: About, values: Tensor) -> bool:
+    """Whether the last axis is of classes beyond doubt: what one gains in probability, the others lose."""
+    if values.shape[-1] != about.classes:
+        return False
+    return float(values.sum(-1).abs().max()) <= ZERO * float(values.abs().max())
+
+
+def _tell_classes(about: About, values: Tensor) -> None:
+    """Words may have vectors as long as there are classes."""
+    if not _of_classes(about, values):
+        progress.warn(
+            f"the last axis of {about.name!r} is as long as there are classes ({about.classes}): of each word the "
+            "value of the predicted class is read; if it is a vector for each word, sum it over the last axis first"
+        )
 
 
 def _gathered(about: About, values: Tensor) -> Tensor | None:
@@ -134,8 +174,11 @@ def _words(about: About, values: Tensor) -> Tensor:
     """Values of words or of their pieces; of classes those of the predicted one, a vector for each is summed."""
     valid, model = about.split.valid, about.model
     flat = values
-    if values.ndim == 3:
-        flat = _of_target(about, values) if values.shape[-1] == about.classes else values.sum(-1)
+    if values.ndim == 3 and values.shape[-1] == about.classes:
+        _tell_classes(about, values)
+        flat = _of_target(about, values)
+    elif values.ndim == 3:
+        flat = values.sum(-1)
     if flat.shape == valid.shape:
         return flat
     if flat.ndim == 2 and model.pieces is not None and model.pieces.pads:

@@ -66,5 +66,5 @@ def _lime_text(about: About, i: int, one: Any, weights: dict[int, float]) -> Ten
     row = torch.zeros(about.split.valid.shape[1])
     for feature, weight in weights.items():
         for place in np.atleast_1d(text.string_position(feature)).tolist():
-            row[owner[len("".join(raw[:place].split()))]] += weight
+            row[owner[len("".join(raw[: int(place)].split()))]] += weight
     return row

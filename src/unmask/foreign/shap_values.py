@@ -12,12 +12,14 @@ from torch import Tensor
 
 from unmask.errors import InputError
 from unmask.foreign.about import About, owners
-from unmask.foreign.arrays import picked, to_units
+from unmask.foreign.arrays import picked, refuse_interactions, to_units
 
 __all__ = ["shap_values"]
 
 FOLLOWS = 0.3  # rank correlation with the model's answers below which SHAP values are of something else
 ENOUGH = 20  # rows, for that to be told
+CLOSE = 0.02  # of the highest rank correlation: nearer ones cannot be told apart by it
+NEARER = 0.75  # of another distance: what lies nearer to the model's answers than this is meant
 MARKS = ("##", "Ġ", "▁")  # how tokenizers mark pieces of words
 
 
@@ -32,10 +34,12 @@ def shap_values(about: About, thing: Any) -> Tensor:
     if values.ndim == len(shape) + 2 or (
         values.ndim == 3 and len(shape) == 3 and values.shape[1] == about.data.layout.d
     ):
+        if np.shape(thing.base_values)[-1:] != (about.classes,):  # where each class has a base they are of classes
+            refuse_interactions(about, torch.as_tensor(values))
         _check_additive(about, values, thing.base_values)
         return picked(about, values)
     found = to_units(about, torch.as_tensor(values))
-    return _turned(about, found, found.sum(1) + _base(thing.base_values, len(found)))
+    return _turned(about, found, found.sum(1), _base(thing.base_values, len(found)))
 
 
 def _named(about: About, names: Any) -> About:
@@ -47,10 +51,10 @@ def _named(about: About, names: Any) -> About:
     return replace(about, model=replace(about.model, order=tuple(map(names.index, about.data.classes))))
 
 
-def _base(base: Any, n: int) -> Tensor:
-    """(n,) what was added for each row; where it is one number for all, or nobody knows it, nothing: ranks stay."""
-    known = np.asarray(0.0 if base is None else base, dtype=np.float32).reshape(-1)
-    return torch.as_tensor(known) if len(known) == n else torch.zeros(n)
+def _base(base: Any, n: int) -> Tensor | None:
+    """(n,) what was added for each row, where it is known."""
+    known = np.asarray([] if base is None else base, dtype=np.float32).reshape(-1)
+    return torch.as_tensor(known).expand(n) if len(known) in (1, n) else None
 
 
 def _check_same_rows(about: About, data: Any) -> None:
@@ -74,7 +78,9 @@ def _check_additive(about: About, values: np.ndarray, base: Any) -> None:
     """SHAP values add up to the answer: the class they add up to most should be the one that the model predicts."""
     if base is None:  # some explainers keep none: then nothing is known of the sums
         return
-    total = values.reshape(len(values), -1, values.shape[-1]).sum(1) + np.asarray(base, dtype=np.float32)
+    known = np.asarray(base, dtype=np.float32)
+    known = known[:, None] if known.shape == (len(values),) != values.shape[-1:] else known  # one for each row
+    total = values.reshape(len(values), -1, values.shape[-1]).sum(1) + known
     agree = float((torch.as_tensor(total).argmax(1) == about.column).float().mean())
     if total.shape[1] == about.classes and len(values) >= ENOUGH and agree < 0.5:
         raise InputError(
@@ -83,25 +89,52 @@ def _check_additive(about: About, values: np.ndarray, base: Any) -> None:
         )
 
 
-def _turned(about: About, values: Tensor, total: Tensor) -> Tensor:
-    """Values without classes, toward the predicted class: their sums (n,) tell which class they speak for."""
-    columns = {"target": about.said.gather(1, about.target[:, None])[:, 0]}
-    columns |= {str(c): about.said[:, c] for c in range(about.classes)}
-    follows = {name: _rank_correlation(total, column) for name, column in columns.items()}
-    best = max(follows, key=lambda name: (round(follows[name], 6), name == "target"))
-    if len(values) >= ENOUGH and follows[best] < FOLLOWS:
+def _turned(about: About, values: Tensor, sums: Tensor, base: Tensor | None) -> Tensor:
+    """Values without classes, toward the predicted class."""
+    meant = _meant(about, sums, base)
+    if torch.equal(meant, about.target):
+        return values
+    if about.classes > 2:
+        named = about.data.classes[int(meant[0])]
+        raise InputError(f"{about.name!r} explains the class {named!r} only; give the values of all classes (n, d, c)")
+    return torch.where((about.target == meant)[:, None], values, -values)
+
+
+def _meant(about: About, sums: Tensor, base: Tensor | None) -> Tensor:
+    """(n,) the class that values speak for: the predicted one, or one for all rows. Its answers follow their sums.
+
+    Where those of several do, as in a model that gives two answers only, sums and base add up to one of them.
+    """
+    total = sums if base is None else sums + base
+    answers = [about.target, *(torch.full_like(about.target, c) for c in range(about.classes))]
+    follows = [_rank_correlation(total, about.said.gather(1, one[:, None])[:, 0]) for one in answers]
+    if len(total) >= ENOUGH and max(follows) < FOLLOWS:
         raise InputError(
             f"the sums of {about.name!r} do not follow the model's answers: it was made for another model or other data"
         )
-    if best == "target":
-        return values
-    if about.classes > 2:
-        named = about.data.classes[int(best)]
-        raise InputError(f"{about.name!r} explains the class {named!r} only; give the values of all classes (n, d, c)")
-    return torch.where((about.target == int(best))[:, None], values, -values)
+    near = [one for one, followed in zip(answers, follows, strict=True) if followed >= max(follows) - CLOSE]
+    near = [one for i, one in enumerate(near) if i == 0 or not torch.equal(one, near[0])]
+    return near[0] if len(near) == 1 else _added_up(about, near, total, base is not None)
+
+
+def _added_up(about: About, answers: list[Tensor], total: Tensor, based: bool) -> Tensor:
+    """Of several answers the one that `total` is: as a probability, its logarithm or log-odds."""
+    differ = torch.stack(answers).ne(answers[0]).any(0)
+    p = [about.said.gather(1, one[:, None])[:, 0][differ].clamp(1e-6, 1 - 1e-6) for one in answers]
+    off = [min(float((total[differ] - form).abs().mean()) for form in (q, q.log(), q.logit())) for q in p]
+    first, second = sorted(range(len(off)), key=off.__getitem__)[:2]
+    if not based or off[first] > NEARER * off[second]:
+        lack = "" if based else " and there are no base values"
+        raise InputError(
+            f"cannot tell whether {about.name!r} speaks for one class or for the predicted one, as the model's answers "
+            f"rank alike{lack}; give the values of all classes (n, d, {about.classes})"
+        )
+    return answers[first]
 
 
 def _rank_correlation(a: Tensor, b: Tensor) -> float:
+    if len(a) < 2:
+        return 0.0
     ranks = torch.as_tensor(np.stack([rankdata(t.numpy()) for t in (a, b)]))  # equals share their mean rank
     return float(torch.corrcoef(ranks)[0, 1].nan_to_num())
 
@@ -117,7 +150,7 @@ def _shap_words(about: About, thing: Any) -> Tensor:
         for unit, value in zip(owners(about, i, [_bare(p) for p in pieces]), row.tolist(), strict=True):
             if unit is not None:
                 values[i, unit] += value
-    return values if of_classes else _turned(about, values, total + _base(thing.base_values, len(total)))
+    return values if of_classes else _turned(about, values, total, _base(thing.base_values, len(total)))
 
 
 def _bare(piece: Any) -> str:
