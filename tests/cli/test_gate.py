@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cli.conftest import Run, refused
-from stored.samples import stored
+from report import invented
+from stored.samples import findings, stored
 
 
 @pytest.fixture(autouse=True)
@@ -29,3 +31,12 @@ def test_rules_of_their_own_command(run: Run) -> None:
     ended = run("compare", "report.json", "report.json")
     assert ended.code == 0
     assert ended.out.startswith("no difference: ")
+
+
+def test_what_cannot_be_compared_is_no_good_news(run: Run, tmp_path: Path) -> None:
+    base = findings()
+    for name, classes in (("iris.json", ["0", "1", "2"]), ("tumours.json", ["malignant", "benign"])):
+        stored(tmp_path, replace(base, settings={**base.settings, "data": {"classes": classes}}), name)
+    assert "iris.json and tumours.json are of other data" in refused(run("compare", "iris.json", "tumours.json"))
+    stored(tmp_path, replace(base, rows=(invented.result("mine", "fs-m", 0.9),), verdicts=()), "mine.json")
+    assert "report.json and mine.json share no explanation" in refused(run("compare", "report.json", "mine.json"))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cli.conftest import Run
+from report import invented
 from stored.samples import findings, stored
 
 
@@ -32,7 +35,22 @@ def test_a_check_as_json(run: Run) -> None:
     found = json.loads(ended.out)
     assert ended.code == 1
     assert found["holds"] is False
-    assert found["comparisons"][0]["value"] == "0.871"
+    first = found["comparisons"][0]
+    assert list(first) == ["explanation", "required", "value", "low", "high", "holds"]
+    assert first["value"] == 0.871
+    assert first["low"] < 0.871 < first["high"]
+
+
+def test_a_verdict_and_a_number_that_is_missing_as_json(run: Run, tmp_path: Path) -> None:
+    rows = (invented.result("a", "encoding-share", math.nan), replace(invented.result("a", "fs-m", 0.9), low=math.nan))
+    stored(tmp_path, replace(findings(), rows=rows), "gaps.json")
+    out = run("check", "gaps.json", "--require", "a:encoding<0.2 or a:fs-m>0.8 or l2x:verdict==care", "--json").out
+    said = {c["required"]: (c["value"], c["low"]) for c in json.loads(out, parse_constant=pytest.fail)["comparisons"]}
+    assert said == {
+        "a:encoding-share<0.2": (None, None),
+        "a:fs-m>0.8": (0.9, None),
+        "l2x:verdict==care": ("care", None),
+    }
 
 
 def test_a_comparison_in_words(run: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +17,9 @@ from audit.cases import linear, table
 from report import invented
 from stored.samples import findings, stored
 from unmask.audit import smuggling
+from unmask.errors import InputError
 from unmask.report import Report
-from unmask.stored import compare, read_report
+from unmask.stored import Stored, compare, read_report
 from unmask.stored.comparing import LEARNED, _learned, _p_value
 from unmask.stored.reading import Number
 
@@ -106,6 +108,54 @@ def test_what_judges_learned_has_an_error_of_its_own() -> None:
         0,
         0,
     )
+
+
+def of(tmp_path: Path, name: str, task: str, **data: object) -> Stored:
+    base = findings()
+    return stored(tmp_path, replace(base, task=task, settings={**base.settings, "data": {"name": task, **data}}), name)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"classes": ["0", "1", "2"]}, r"classes malignant, benign against 0, 1, 2; compare reports of the same data"),
+        ({"kind": "words"}, "kind table against words"),
+        ({"units": 4}, "units 30 against 4"),
+        ({"classes": list("abcdef")}, "against a, b, c, d and 2 more"),
+    ],
+)
+def test_reports_of_other_data_are_refused(tmp_path: Path, other: dict[str, Any], said: str) -> None:
+    tumours = {"kind": "table", "classes": ["malignant", "benign"], "units": 30}
+    before, after = of(tmp_path, "a.json", "tumours", **tumours), of(tmp_path, "b.json", "x", **{**tumours, **other})
+    with pytest.raises(InputError, match=rf"a\.json and .*b\.json are of other data: .*{said}"):
+        compare(before, after)
+
+
+def test_a_renamed_file_is_the_same_data(tmp_path: Path) -> None:
+    """Also where a report says less of its data, and where classes stand in another order."""
+    before = of(tmp_path, "a.json", "old.csv", kind="table", classes=["no", "yes"])
+    after = of(tmp_path, "b.json", "new.csv", kind="table", classes=["yes", "no"], units=4)
+    assert compare(before, after).settings == {"task": ("old.csv", "new.csv")}
+    assert compare(before, stored(tmp_path)).significant == []
+
+
+def test_reports_without_a_common_explanation_are_refused(tmp_path: Path) -> None:
+    base = findings()
+    renamed = replace(
+        base,
+        rows=tuple(replace(r, explanation=f"my {r.explanation}") for r in base.rows if r.explanation == "l2x"),
+        verdicts=(),
+    )
+    with pytest.raises(InputError, match=r"share no explanation \(l2x, integrated-gradients, .*; my l2x\); give"):
+        compare(stored(tmp_path), stored(tmp_path, renamed, "b.json"))
+
+
+def test_fresh_reports_and_paths_are_compared_as_well(tmp_path: Path) -> None:
+    fresh, worse = Report(findings()), Report(findings(fs_m=0.4))
+    path = worse.save(tmp_path / "b.json")
+    want = compare(stored(tmp_path), read_report(path))
+    assert [c.check for c in want.significant] == ["fs-m"]
+    assert compare(fresh, worse) == compare(fresh, path) == compare(fresh, str(path)) == want
 
 
 @pytest.mark.slow

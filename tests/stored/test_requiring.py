@@ -12,6 +12,7 @@ import pytest
 from report import invented
 from stored.samples import findings, stored
 from unmask.errors import InputError
+from unmask.report import Report
 from unmask.stored import check
 from unmask.stored.requiring import Comparison, Joined, parse
 
@@ -143,3 +144,15 @@ def test_a_report_of_controls_only(tmp_path: Path) -> None:
     only = replace(base, rows=tuple(r for r in base.rows if r.explanation in base.controls), verdicts=())
     with pytest.raises(InputError, match="holds no explanation beside the controls"):
         check(stored(tmp_path, only), "fs-m>0.9")
+
+
+def test_a_fresh_report_and_a_path_are_checked_as_well(tmp_path: Path) -> None:
+    fresh = Report(findings())
+    path = fresh.save(tmp_path / "r.json")
+    want = check(stored(tmp_path), "l2x:fs-m>0.8 and encoding<0.2")
+    for given in (fresh, path, str(path)):
+        assert check(given, "l2x:fs-m>0.8 and encoding<0.2") == want
+    with pytest.raises(InputError, match=r"unknown check in the report of digits: .* 'fsm'; did you mean 'fs-m'"):
+        check(fresh, "fsm>0.8")
+    with pytest.raises(InputError, match=r"a report must be what unmask.audit returned, or the path .*, got DataFrame"):
+        check(fresh.table, "fs-m>0.8")  # type: ignore[arg-type]

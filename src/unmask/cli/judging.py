@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ def check_step(path: Path, requirement: str, strict: bool, as_json: bool) -> int
     """Print every comparison with its value; 0 when the report holds to the requirement, otherwise 1."""
     outcome = check(read_report(path), requirement, strict)
     if as_json:
-        found = [{**_finding(f), "holds": f.holds} for f in outcome.findings]
+        found = [_numbers(f) for f in outcome.findings]
         print(
             json.dumps({"holds": outcome.holds, "strict": strict, "comparisons": found}, indent=1, ensure_ascii=False)
         )
@@ -29,6 +30,13 @@ def check_step(path: Path, requirement: str, strict: bool, as_json: bool) -> int
             f"\n{'holds' if outcome.holds else 'does not hold'}: {requirement}{' (whole intervals)' if strict else ''}"
         )
     return 0 if outcome.holds else 1
+
+
+def _numbers(f: Finding) -> dict[str, Any]:
+    """A finding for machines: numbers in full, what there is none of as null."""
+    told = {"value": f.value, "low": f.low, "high": f.high}
+    known = {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in told.items()}
+    return {"explanation": f.explanation, "required": str(f.comparison), **known, "holds": f.holds}
 
 
 def _finding(f: Finding) -> dict[str, Any]:

@@ -4,6 +4,9 @@ Where both looked at the same rows with the same seed and hold a value for each 
 Otherwise the intervals tell how far two numbers lie apart by chance: other seeds draw other rows and fits, and
 comparing row by row would take that for a change. Numbers that judges learned have an error of their own besides. All
 comparisons are one family, adjusted after Holm.
+
+Reports of other data, or without an explanation in common, are refused: a comparison that was none would pass for good
+news.
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from unmask.audit import CHECKS
 from unmask.audit.statistics import holm
-from unmask.stored.reading import Number, Stored
+from unmask.errors import InputError
+from unmask.stored.reading import Fresh, Number, Stored, as_stored
 
 __all__ = ["Change", "Comparison", "compare"]
 
@@ -40,6 +45,7 @@ TRAINED = (  # networks, the model or the explainer, anew
 )
 UNSAMPLED = ("seconds", "calls", "encoding-p", "locked-seeds")  # times, a p-value, a rate of fits: no means over rows
 HEAD = ("k", "removal", "split", "n", "seed", "run lightly", "versions")  # settings worth naming where they differ
+ALIKE = ("kind", "classes", "units")  # of the data, where both reports tell it; a file may be renamed
 
 
 @dataclass(frozen=True)
@@ -80,9 +86,20 @@ class Comparison:
         return [change for change in self.changes if change.significant]
 
 
-def compare(before: Stored, after: Stored) -> Comparison:
-    """The numbers of all explanations that are in both reports, controls left out."""
+def compare(before: Stored | Fresh | str | Path, after: Stored | Fresh | str | Path) -> Comparison:
+    """The numbers of all explanations that are in both reports, controls left out.
+
+    A report is what an audit returned, what `read_report` gave, or the path of a report.json.
+    """
+    before, after = as_stored(before), as_stored(after)
+    _refuse_other_data(before, after)
     both = [name for name in before.explanations if name in after.explanations]
+    if not both:
+        names = [", ".join(report.explanations) or "none" for report in (before, after)]
+        raise InputError(
+            f"{before.name} and {after.name} share no explanation ({names[0]}; {names[1]}); give explanations to be "
+            "compared the same name"
+        )
     alike = _same_rows(before, after)
     pairs = {
         (name, check): (number, after.numbers[name, check])
@@ -102,6 +119,26 @@ def compare(before: Stored, after: Stored) -> Comparison:
         settings=_settings(before, after),
         only=tuple(tuple(n for n in r.explanations if n not in both) for r in (before, after)),  # type: ignore[arg-type]
     )
+
+
+def _refuse_other_data(before: Stored, after: Stored) -> None:
+    """Numbers of other data cannot be compared; the order of the classes does not matter."""
+    held = [report.settings.get("data") for report in (before, after)]
+    for key in ALIKE:
+        told = [data.get(key) if isinstance(data, Mapping) else None for data in held]
+        a, b = (sorted(map(str, one)) if isinstance(one, list | tuple) else one for one in told)
+        if None not in told and a != b:
+            raise InputError(
+                f"{before.name} and {after.name} are of other data: {key} {_short(told[0])} against {_short(told[1])}; "
+                "compare reports of the same data"
+            )
+
+
+def _short(told: Any) -> str:
+    """A setting of the data, of a long list its beginning."""
+    if not isinstance(told, list | tuple):
+        return str(told)
+    return ", ".join(map(str, told[:4])) + (f" and {len(told) - 4} more" if len(told) > 4 else "")
 
 
 def _differ(before: Stored, after: Stored, name: str) -> bool:

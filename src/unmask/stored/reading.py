@@ -1,4 +1,4 @@
-"""A report's JSON, checked: what is no report is refused in a sentence."""
+"""A report, from disk or fresh from an audit, checked: what is no report is refused in a sentence."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from unmask.errors import InputError
 from unmask.writing import read_json
 
-__all__ = ["Number", "Stored", "read_report"]
+__all__ = ["Fresh", "Number", "Stored", "as_stored", "read_report"]
 
 VERDICTS = ("reject", "care", "trust")
 
@@ -56,14 +56,38 @@ class Stored:
         return name in self.controls
 
 
+class Fresh(Protocol):
+    """A report as `unmask.audit` returns it."""
+
+    @property
+    def findings(self) -> Any: ...
+
+    def to_json(self) -> dict[str, Any]: ...
+
+
+def as_stored(given: Stored | Fresh | str | Path) -> Stored:
+    """A report that was read, that an audit returned, or the path of its JSON."""
+    if isinstance(given, Stored):
+        return given
+    if isinstance(given, str | Path):
+        return read_report(given)
+    if hasattr(given, "findings") and hasattr(given, "to_json"):
+        return _read(given.to_json(), f"the report of {given.findings.task}")
+    raise InputError(
+        f"a report must be what unmask.audit returned, or the path of its report.json, got {type(given).__name__}"
+    )
+
+
 def read_report(path: str | Path) -> Stored:
     """The report that `unmask audit` wrote as JSON."""
-    path = Path(path)
-    facts = read_json(path, "a report that unmask wrote")
+    return _read(read_json(Path(path), "a report that unmask wrote"), str(path))
+
+
+def _read(facts: Any, name: str) -> Stored:
     try:
         rows, verdicts = facts["rows"], facts["verdicts"]
         return Stored(
-            name=str(path),
+            name=name,
             task=str(facts["task"]),
             model=str(facts["model"]),
             numbers={(str(row["explanation"]), _label(row)): _number(row) for row in rows},
@@ -73,7 +97,7 @@ def read_report(path: str | Path) -> Stored:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
-            f"{path} is no report of unmask ({type(error).__name__}: {error}); expected report.json"
+            f"{name} is no report of unmask ({type(error).__name__}: {error}); expected report.json"
         ) from error
 
 

@@ -12,10 +12,11 @@ import operator
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from unmask.errors import InputError, unknown
-from unmask.stored.reading import VERDICTS, Stored
+from unmask.stored.reading import VERDICTS, Fresh, Stored, as_stored
 
 __all__ = ["Comparison", "Finding", "Outcome", "check", "parse"]
 
@@ -79,8 +80,12 @@ class Outcome:
     findings: tuple[Finding, ...]
 
 
-def check(report: Stored, requirement: str, strict: bool = False) -> Outcome:
-    """Whether every explanation that is no control holds to the requirement; `strict`: its whole interval does."""
+def check(report: Stored | Fresh | str | Path, requirement: str, strict: bool = False) -> Outcome:
+    """Whether every explanation that is no control holds to the requirement; `strict`: its whole interval does.
+
+    The report is what an audit returned, what `read_report` gave, or the path of a report.json.
+    """
+    report = as_stored(report)
     rule = parse(requirement)
     asked = list(_comparisons(rule))
     _refuse_unknown(report, asked)
