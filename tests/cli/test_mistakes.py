@@ -107,9 +107,9 @@ CASES: dict[str, tuple[Callable[[], None], tuple[str, ...], str]] = {
     # files of data
     "no such file": (NOTHING, audit(data="nowhere.csv"), "there is no file nowhere.csv"),
     "a folder as data": (NOTHING, audit(data="."), "unknown ending"),
-    "an empty csv": (file("bad.csv", b""), bad(), "bad.csv cannot be read as .csv"),
-    "a csv of zeros": (file("bad.csv", b"\0" * 999), bad(), "unknown column 'label'; there are: ?"),
-    "a csv with a head only": (file("bad.csv", b"a,b,label\n"), bad(), "the data are empty"),
+    "an empty csv": (file("bad.csv", b""), bad(), "bad.csv holds no rows: it is empty"),
+    "a csv of zeros": (file("bad.csv", b"\0" * 999), bad(), "bad.csv holds no rows"),
+    "a csv with a head only": (file("bad.csv", b"a,b,label\n"), bad(), "bad.csv holds no rows"),
     "a csv that is a picture": (file("bad.csv", b"\x89PNG\r\n\x1a\n\xff\xfe"), bad(), "bad.csv cannot be read as .csv"),
     "a broken gzip": (
         file("bad.csv.gz", gzip.compress(b"a,b\n" * 99)[:-9]),

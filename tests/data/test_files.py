@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pandas as pd
 import pytest
 
 from unmask.data import read
-from unmask.errors import InputError
+from unmask.errors import InputError, UnmaskWarning
 
 FRAME = pd.DataFrame(
     {"age": range(20), "town": ["a", "b"] * 10, "note": ["Good one.", "Bad."] * 10, "y": ["no", "yes"] * 10}
@@ -90,7 +92,7 @@ def test_label_is_asked_for_and_the_nearest_column_named(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [("t.csv", b"\xff\xfe\x00"), ("t.csv", b""), ("t.csv.gz", b"no gzip"), ("t.npz", b"nothing")]
+    ("name", "content"), [("t.csv", b"\xff\xfe\x00"), ("t.csv.gz", b"no gzip"), ("t.npz", b"nothing")]
 )
 def test_unreadable(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
@@ -201,3 +203,58 @@ def test_parquet_with_names_of_several_levels(tmp_path: Path) -> None:
     pd.DataFrame(np.zeros((6, 2)), columns=levels).to_parquet(tmp_path / "t.parquet")
     with pytest.raises(InputError, match=r"one name, got the levels \('y', 'a'\)"):
         read(tmp_path / "t.parquet", label="y")
+
+
+def test_columns_whose_names_are_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow, of the extra parquet, is not installed")
+    frame = pd.DataFrame(np.column_stack([np.arange(36.0).reshape(12, 3), [0, 1] * 6]))
+    frame[4] = ["train"] * 6 + ["dev"] * 2 + ["test"] * 4
+    frame.to_parquet(tmp_path / "t.parquet")
+    made = read(tmp_path / "t.parquet", label="3", drop=["0"], parts="4")
+    assert made.units == ("1", "2")
+    assert [len(made[part]) for part in ("train", "validation", "test")] == [6, 2, 4]
+    with pytest.raises(InputError, match="unknown column '7'; there are: 0, 1, 2, 3, 4"):
+        read(tmp_path / "t.parquet", label="7")
+
+
+@pytest.mark.parametrize("name", ["T.CSV", "T.Csv.GZ", "T.JSONL", "T.JSONL.GZ", "T.NPZ"])
+def test_endings_in_capitals(tmp_path: Path, name: str) -> None:
+    x, y = np.arange(20.0)[:, None], [0, 1] * 10
+    frame = pd.DataFrame({"a": x[:, 0], "y": y})
+    written = frame.to_json(orient="records", lines=True) if "JSONL" in name else frame.to_csv(index=False)
+    if name == "T.NPZ":
+        with (tmp_path / name).open("wb") as file:
+            np.savez(file, x=x, y=y)
+    else:
+        (tmp_path / name).write_bytes(gzip.compress(written.encode()) if name.endswith("GZ") else written.encode())
+    assert len(read(tmp_path / name, label=None if name == "T.NPZ" else "y").train) == 12
+
+
+@pytest.mark.parametrize(("sign", "said"), [(";", "semicolons"), ("\t", "tabs")])
+def test_a_csv_without_commas_is_told_so(tmp_path: Path, sign: str, said: str) -> None:
+    FRAME[["age", "town", "y"]].to_csv(tmp_path / "t.csv", sep=sign, index=False)
+    with pytest.raises(InputError, match=rf"t\.csv has one column, .*, with {said} in its name; write commas between"):
+        read(tmp_path / "t.csv", label="y")
+
+
+@pytest.mark.parametrize("label", ["y", None])
+@pytest.mark.parametrize(("name", "content"), [("t.csv", ""), ("t.csv", "a,y\n"), ("t.jsonl", ""), ("t.jsonl", "\n")])
+def test_files_without_rows(tmp_path: Path, name: str, content: str, label: str | None) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=rf"{name} holds no rows: it is empty, or has a header only; check the file"):
+        read(tmp_path / name, label=label)
+
+
+def test_row_numbers_that_were_written_along_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNMASK_PROGRESS", "0")
+    FRAME[["age", "town", "y"]].sample(frac=1, random_state=0).to_csv(tmp_path / "t.csv")
+    with pytest.warns(
+        UnmaskWarning, match=r"the column 'Unnamed: 0' of t\.csv .* leave it out \(--drop 'Unnamed: 0'\)"
+    ):
+        assert read(tmp_path / "t.csv", label="y").units == ("Unnamed: 0", "age", "town")
+    FRAME.assign(age=1).rename(columns={"age": ""}).to_csv(tmp_path / "u.csv", index=False)  # the same in every row
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read(tmp_path / "t.csv", label="y", drop=["Unnamed: 0"]).units == ("age", "town")
+        assert read(tmp_path / "u.csv", label="y").units == ("Unnamed: 0", "town", "note")
+        assert read(tmp_path / "t.csv", label="y", text="town").kind == "words"  # no table, so no feature

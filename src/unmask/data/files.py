@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from unmask import progress
 from unmask.data import folder, frames
 from unmask.data.labels import labels
 from unmask.data.own import dataset
@@ -21,6 +22,8 @@ from unmask.types import Dataset, Kind
 __all__ = ["ENDINGS", "read"]
 
 ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".npz", ".parquet")
+SEPARATORS = {";": "semicolons", "\t": "tabs"}
+NUMBERING = "Unnamed: 0"  # what pandas calls a first column without a name
 _VALIDATION = ("validation", "valid", "val", "dev")
 
 
@@ -33,15 +36,16 @@ def read(
     drop: Sequence[str] = (),
     parts: str | None = None,
 ) -> Dataset:
-    """A data file by its ending.
+    """A data file by its ending, in capitals or not.
 
-    `label` names the column of the classes and `text` that of the texts; without `text` all other columns are a table,
-    but those in `drop`. `parts` names the column that says train, validation or test; without it rows are divided.
-    Validation rows are drawn from the training rows where only they are lacking.
+    `label` names the column of the classes and `text` that of the texts, which are cut into words as `dataset` does it;
+    without `text` all other columns are a table, but those in `drop`. `parts` names the column that says train,
+    validation or test; without it rows are divided. Validation rows are drawn from the training rows where only they
+    are lacking.
     An npz holds the arrays x and y, or x_train, y_train, x_test, y_test and perhaps x_validation, y_validation.
     """
     path = Path(path)
-    ending = next((known for known in sorted(ENDINGS, key=len) if path.name.endswith(known)), None)
+    ending = next((known for known in sorted(ENDINGS, key=len) if path.name.lower().endswith(known)), None)
     if ending is None:
         raise InputError(f"{path.name} has an unknown ending; the known ones are: {', '.join(ENDINGS)}")
     if not path.is_file():
@@ -52,16 +56,49 @@ def read(
             raise InputError(f"{path.name} holds arrays, not columns: leave label, text, drop and parts out")
         return _arrays(arrays, path.name, kind, seed)
     frame = _frame(path, ending, (label, text))
-    frames.check_names(frame)
+    _check_frame(frame, path, ending)
     if label is None:
         raise InputError(f"say which column of {path.name} is the label; it has: {', '.join(map(str, frame.columns))}")
-    named = [column for column in (label, text, *drop, parts) if column is not None]
-    for column in named:
-        if column not in frame.columns:
-            raise unknown("column", column, map(str, frame.columns))
-    split = None if parts is None else _completed(_named_parts(frame[parts], path.name), frame[label], seed)
-    x = frame.drop(columns=named) if text is None else _texts(frame[text])
-    return dataset(x, frame[label], kind or (None if text is None else "words"), split=split, seed=seed, name=path.name)
+    named = _found(frame, [column for column in (label, text, *drop, parts) if column is not None])
+    y = frame[named[label]]
+    split = None if parts is None else _completed(_named_parts(frame[named[parts]], path.name), y, seed)
+    if text is not None:
+        return dataset(_texts(frame[named[text]]), y, kind or "words", split=split, seed=seed, name=path.name)
+    x = frame.drop(columns=list(named.values()))
+    _tell_numbering(x, path.name)
+    return dataset(x, y, kind, split=split, seed=seed, name=path.name)
+
+
+def _check_frame(frame: pd.DataFrame, path: Path, ending: str) -> None:
+    """Refuse what holds no rows, or no columns as they were meant."""
+    if not len(frame):
+        raise InputError(f"{path} holds no rows: it is empty, or has a header only; check the file")
+    frames.check_names(frame)
+    only = str(frame.columns[0]) if len(frame.columns) == 1 and ending.startswith(".csv") else ""
+    between = next((name for sign, name in SEPARATORS.items() if sign in only), None)
+    if between is not None:
+        raise InputError(
+            f"{path.name} has one column, {only[:60]!r}, with {between} in its name; write commas between the columns"
+        )
+
+
+def _found(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Hashable]:
+    """Columns by what they are called: a name may be a number in the file."""
+    known = {str(column): column for column in frame.columns}
+    for name in names:
+        if str(name) not in known:
+            raise unknown("column", str(name), known)
+    return {name: known[str(name)] for name in names}
+
+
+def _tell_numbering(x: pd.DataFrame, name: str) -> None:
+    """Warn of the index of a data frame that was written along: it has no name and numbers the rows."""
+    for column in x.columns:
+        if str(column).startswith(NUMBERING) and x[column].astype(str).is_unique:
+            progress.warn(
+                f"the column {column!r} of {name} has no name in the file and another value in every row: row numbers? "
+                f"the model would see them; leave it out (--drop {column!r})"
+            )
 
 
 def _named_parts(column: pd.Series, name: str) -> dict[str, Any]:
@@ -100,6 +137,8 @@ def _frame(path: Path, ending: str, spelled: Sequence[str | None]) -> pd.DataFra
         return pd.DataFrame(rows)
     try:
         return pd.read_parquet(path) if ending == ".parquet" else _csv(path, spelled)
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame()
     except ImportError as fault:
         raise InputError(f'{path.name} needs the package pyarrow; run pip install "unmask[parquet]"') from fault
     except (OSError, EOFError, ValueError) as fault:  # the errors of the parsers are ValueErrors

@@ -34,7 +34,7 @@ def missing(name: str, where: str, hub: str) -> InputError:
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
     """One object a line; a name ending in .gz is unpacked."""
-    opened = gzip.open if path.suffix == ".gz" else open
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opened(path, "rt", encoding="utf-8") as lines:
             return [json.loads(line) for line in lines if line.strip()]
