@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import warnings
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -65,6 +67,24 @@ def test_new_category_and_dates_are_refused() -> None:
         codec.encode(pd.DataFrame({"town": ["a", "z"]}))
     with pytest.raises(InputError, match="column 'when' holds dates"):
         frames.learn(pd.DataFrame({"when": pd.to_datetime(["2020-01-01"])}))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([datetime.date(2020, 1, 1), None], "dates or times"),
+        ([datetime.time(12), datetime.time(13)], "dates or times"),
+        (pd.Series(pd.to_datetime(["2020-01-01"])).astype(object), "dates or times"),
+        (pd.Series(pd.to_timedelta(["1 day"])), "dates or times"),
+        (pd.period_range("2020-01", periods=2, freq="M"), "dates or times"),
+        ([1 + 2j, 3 - 1j], "complex numbers"),
+        (pd.Series([1j], dtype=object), "complex numbers"),
+        ([Decimal("1.5"), Decimal("2.5")], "Decimal objects"),
+    ],
+)
+def test_what_is_neither_number_nor_category_is_refused(values: Any, said: str) -> None:
+    with pytest.raises(InputError, match=rf"column 'a' holds {said}; turn it into plain numbers or leave it out"):
+        frames.learn(pd.DataFrame({"a": values}))
 
 
 def test_names_that_are_numbers_are_shown_as_words() -> None:

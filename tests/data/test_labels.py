@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from unmask.data.labels import labels
+from unmask.data.labels import labels, tell_measured
 from unmask.errors import InputError
 
 
@@ -54,3 +55,21 @@ def test_given_classes_keep_their_order() -> None:
 def test_what_is_no_class_is_refused(y: Any, classes: list[str] | None, words: str) -> None:
     with pytest.raises(InputError, match=words):
         labels(y, classes)
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (range(50), False),
+        (range(51), True),
+        (range(0, 42, 2), True),  # 21, with gaps between them
+        (range(0, 40, 2), False),
+        ([f"c{i}" for i in range(100)], False),
+    ],
+)
+def test_classes_that_look_like_measurements(names: Any, told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNMASK_PROGRESS", "0")
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        tell_measured([str(name) for name in names])
+    assert [str(one.message).endswith("cut it into classes first") for one in heard] == [True] * told

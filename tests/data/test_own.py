@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy import sparse
 
 from unmask.data import dataset
-from unmask.errors import InputError
+from unmask.errors import InputError, UnmaskWarning
+from unmask.models import bind, wrap
 
 Y = [0, 1] * 10
 TABLE = np.arange(60.0).reshape(20, 3)
@@ -106,6 +109,20 @@ def test_texts() -> None:
     assert dataset(pd.Series(["a b", "c"] * 10), Y).kind == "words"
 
 
+def test_what_a_model_of_texts_gets() -> None:
+    """Words joined by blanks: strings in lower case and cut, lists of words as they were."""
+    seen: list[str] = []
+
+    def model(texts: list[str]) -> np.ndarray:
+        seen.extend(texts)
+        return np.tile([0.4, 0.6], (len(texts), 1))
+
+    strings, lists = dataset(["Don't<br />go, A-B &amp; C"] * 20, Y), dataset([["Don't", "GO,", "A-B"]] * 20, Y)
+    for data in (strings, lists):
+        bind(wrap(model, takes="text"), data)(data.test.x)
+    assert set(seen) == {"do n't go , a - b & c", "Don't GO, A-B"}
+
+
 def test_sentences() -> None:
     made = dataset([["Good film.", "I liked it."], ["Bad."]] * 10, Y, kind="sentences")
     assert [["bad", "."]] in made.train.x
@@ -122,6 +139,22 @@ def test_known_relevance_goes_along() -> None:
     texts = dataset([["a"], ["b", "c"]] * 10, Y, relevant=[[1, 0], [0, 1]] * 10)
     assert texts.train.relevant is not None
     assert texts.train.relevant.shape == texts.train.valid.shape
+
+
+def test_whole_decimals_are_row_numbers() -> None:
+    made = dataset(TABLE, Y, split={"train": [0.0, 1.0], "validation": [2], "test": [3]})
+    assert made.train.x.tolist() == TABLE[:2].tolist()
+
+
+def test_a_regression_target_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNMASK_PROGRESS", "0")
+    ages = np.repeat(np.arange(18, 78), 3)
+    x = np.zeros((len(ages), 2))
+    with pytest.warns(UnmaskWarning, match="60 different whole numbers, .* looks like a regression target"):
+        dataset(x, ages)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dataset(x, ages, classes=[str(age) for age in range(18, 78)])  # they were named: they are classes
 
 
 def test_same_seed_same_split() -> None:
@@ -168,7 +201,24 @@ def test_same_seed_same_split() -> None:
         (TABLE, Y, {"split": {"train": ["a"], "validation": [0], "test": [1]}}, "map train to row numbers, got <U1"),
         (TABLE, Y, {"split": {"train": [0], "validation": [20], "test": [1]}}, r"must be 0..19, got 0..20"),
         (TABLE, Y, {"split": {"train": [0], "validation": [], "test": [1]}}, "at least one row number"),
+        (
+            TABLE,
+            Y,
+            {"split": {"train": [0, 1.7], "validation": [2], "test": [3]}},
+            r"row numbers, got 1\.7; count rows",
+        ),
+        (
+            TABLE,
+            Y,
+            {"split": {"train": [0], "validation": [np.nan], "test": [3]}},
+            "validation to row numbers, got nan",
+        ),
         (3, Y, {}, "rows and their labels, got int and list"),
+        (sparse.csr_matrix(TABLE), Y, {}, r"x is a sparse matrix, .*; give x\.toarray\(\)"),
+        (sparse.coo_array(TABLE), Y, {"kind": "table"}, "x is a sparse matrix"),
+        (TABLE + 1j, Y, {}, "a table must be numbers, got complex128; turn them into real numbers"),
+        (torch.zeros(20, 2, dtype=torch.complex64), Y, {}, "a table must be numbers, got torch.complex64"),
+        (np.zeros((20, 2), "M8[D]"), Y, {}, "a table must be numbers, got datetime64"),
     ],
 )
 def test_mistakes_are_named(x: Any, y: Any, options: dict[str, Any], words: str) -> None:

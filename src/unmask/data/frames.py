@@ -19,6 +19,8 @@ __all__ = ["Column", "FrameCodec", "check_names", "learn"]
 
 MISSING = "?"  # how a missing category is named
 MOST = 500  # categories of one column; more are names of rows or texts
+TIMES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period")
+STRANGE = {**dict.fromkeys(TIMES, "dates or times"), "complex": "complex numbers", "decimal": "Decimal objects"}
 EXACT = 2**24  # float32 holds every whole number up to here
 
 
@@ -83,10 +85,11 @@ def check_names(frame: pd.DataFrame) -> None:
 
 
 def _column(series: pd.Series, name: Any) -> Column:
+    strange = STRANGE.get(pd.api.types.infer_dtype(series, skipna=True))
+    if strange is not None:  # neither numbers nor categories
+        raise InputError(f"column {str(name)!r} holds {strange}; turn it into plain numbers or leave it out")
     if pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_numeric_dtype(series.dtype):
         return Column(name, series.dtype)
-    if pd.api.types.is_datetime64_any_dtype(series.dtype) or pd.api.types.is_timedelta64_dtype(series.dtype):
-        raise InputError(f"column {str(name)!r} holds dates or times; turn it into numbers or leave it out")
     values = _distinct(series, str(name))
     if isinstance(series.dtype, pd.CategoricalDtype):
         values = [value for value in series.dtype.categories if value in set(values)]

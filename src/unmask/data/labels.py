@@ -10,11 +10,13 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from unmask import progress
 from unmask.errors import InputError, unknown
 
-__all__ = ["labels"]
+__all__ = ["labels", "tell_measured"]
 
 MANY = 20  # more whole-numbered float values than this are a measurement, not classes
+MOST = 50  # whole numbers that may be classes; with gaps between them, MANY
 
 
 def labels(y: Any, classes: Sequence[str] | None = None) -> tuple[Tensor, tuple[str, ...]]:
@@ -38,6 +40,20 @@ def labels(y: Any, classes: Sequence[str] | None = None) -> tuple[Tensor, tuple[
     if len(set(found)) < 2:
         raise InputError(f"y must hold at least two classes, got only {plain[0]!r}; add rows of another class")
     return torch.tensor(found), tuple(map(str, names if classes is None else classes))
+
+
+def tell_measured(names: Sequence[str]) -> None:
+    """Warn of classes, named after the values of y, that look like counts or measurements."""
+    try:
+        found = sorted(map(int, names))
+    except ValueError:
+        return
+    gaps = found[-1] - found[0] >= len(found)
+    if len(found) > MOST or (gaps and len(found) > MANY):
+        progress.warn(
+            f"y holds {len(found)} different whole numbers, each of them taken for a class: it looks like a regression "
+            "target; cut it into classes first"
+        )
 
 
 def _refuse_missing(values: list[Any]) -> None:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from unmask.data import frames, rows, series, splits
-from unmask.data.labels import labels
+from unmask.data.labels import labels, tell_measured
 from unmask.data.layouts import SENTENCES, WORDS, image_layout, table_layout
 from unmask.errors import InputError
 from unmask.types import Dataset, Inputs, Kind, Layout, Split
@@ -45,6 +45,11 @@ def dataset(
     columns; the one-hot columns of a data frame's category are one unit by themselves. `patch` makes squares of pixels
     the units.
 
+    A string is cut into words: in lower case, punctuation and hyphens apart, `don't` as `do` and `n't`; `<br />` goes,
+    `&amp;` becomes `&`, curly quotes become plain (all of it: `unmask.data.tokenize`). The words are the units, and a
+    model that takes texts gets them joined by blanks, not the string as it was. Lists of words are kept as they are:
+    give these where the model knows capitals or has words of its own.
+
     With kind="table", x of three dimensions is series (n, steps, features): a unit is a feature over all steps, or a
     group of features where `groups` names features. The model gets flat rows, the first step first; a torch module
     that reads series goes behind `nn.Unflatten(1, (steps, features))`.
@@ -53,6 +58,8 @@ def dataset(
     kind = rows.infer(x) if kind is None else kind
     rows.check_kind(kind)
     codes, names = labels(y, classes)
+    if classes is None:
+        tell_measured(names)
     inputs, layout, codec = _prepared(x, kind, groups, patch)
     _refuse_infinite(inputs)
     whole = Split(inputs, codes, layout.valid(inputs))
@@ -65,6 +72,8 @@ def dataset(
 
 
 def _check_lengths(x: Any, y: Any) -> None:
+    if hasattr(x, "toarray") and hasattr(x, "nnz"):
+        raise InputError("x is a sparse matrix, but every value of a row can be removed; give x.toarray()")
     if not all(hasattr(given, "__len__") and getattr(given, "ndim", 1) for given in (x, y)):
         raise InputError(f"x and y must be rows and their labels, got {type(x).__name__} and {type(y).__name__}")
     if not len(x):
@@ -161,6 +170,9 @@ def _row_numbers(given: Any, part: str, n: int) -> Tensor:
         )
     if values.dtype.kind not in "biuf":
         raise InputError(f"split must map {part} to row numbers, got {values.dtype}; count rows from 0")
+    cut = values[~np.isfinite(values) | (np.trunc(values) != values)] if values.dtype.kind == "f" else values[:0]
+    if cut.size:
+        raise InputError(f"split must map {part} to row numbers, got {cut.flat[0]}; count rows from 0")
     rows = np.flatnonzero(values) if values.dtype == bool else values
     return torch.as_tensor(rows).long().flatten()
 

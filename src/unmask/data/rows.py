@@ -38,7 +38,10 @@ def infer(x: Any) -> Kind:
 
 
 def numbers(x: Any, what: str) -> Tensor:
-    """float32 values, as given."""
+    """float32 values, as given; what float32 would cut or turn into numbers is refused."""
+    held = str(getattr(x, "dtype", ""))
+    if "complex" in held or "datetime" in held or "timedelta" in held:
+        raise InputError(f"{what} must be numbers, got {held}; turn them into real numbers first")
     try:
         values = x.detach().cpu() if isinstance(x, Tensor) else torch.from_numpy(np.array(x, dtype=np.float32))
     except (TypeError, ValueError) as fault:
@@ -75,7 +78,7 @@ def images(x: Any) -> Tensor:
 
 
 def words(x: Any) -> list[list[str]]:
-    """Strings are tokenised; lists of words are taken as they are."""
+    """Strings are cut into lower-case words by `tokenize`; lists of words are taken as they are."""
     _refuse_frame(x, "words")
     made = [_words(row, place) for place, row in enumerate(x)]
     for place, row in enumerate(made):
@@ -84,7 +87,7 @@ def words(x: Any) -> list[list[str]]:
 
 
 def sentences(x: Any) -> list[list[list[str]]]:
-    """Each row a list of sentences, each of them a string (tokenised) or a list of words."""
+    """Each row a list of sentences, each of them a string, cut as in `words`, or a list of words."""
     _refuse_frame(x, "sentences")
     made = []
     for place, row in enumerate(x):

@@ -15,8 +15,9 @@ _WORD = re.compile(r"n't\b|'(?:s|re|ve|ll|d|m)\b|\w+?(?=n't\b)|@?\w+|\.\.+|[^\w\
 def tokenize(text: str) -> list[str]:
     """Lower-case words; punctuation and hyphens stand alone, clitics are split off (`do n't`, `it 's`).
 
-    Line breaks written as `<br />` go, entities such as `&amp;` are resolved, curly and doubled quotes become plain
-    ones, an `@user` stays whole. Splitting again what was split and joined by spaces changes nothing.
+    Line breaks written as `<br />` or as a backslash and n go, and so does what joins and varies emoji; entities such
+    as `&amp;` are resolved, curly and doubled quotes become plain ones, an `@user` stays whole. Splitting again what
+    was split and joined by spaces changes nothing.
     """
     plain = html.unescape(_BREAK.sub(" ", text)).translate(_QUOTES).replace("``", '"').replace("''", '"')
     return _WORD.findall(plain.lower())
