@@ -27,6 +27,7 @@ def test_all_that_decides_is_written_down() -> None:
     assert "seconds" not in found["explanations"]["it"]
     assert found["thresholds"]["better off elsewhere"] == evidence.ELSEWHERE
     assert found["model is right in"] == "100% of the rows"
+    assert found["data"]["units"] == list(data.units)
     assert json.dumps(found)
 
 

@@ -47,6 +47,7 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
             "name": case.data.name,
             "kind": case.data.kind,
             "classes": list(case.data.classes),
+            **({"units": list(case.data.units)} if case.data.kind == "table" else {}),
             **dict(case.data.notes),
         },
         "explanations": {s.name: _plain(s.explanation.origin) for s in case.subjects},
