@@ -56,7 +56,8 @@ def compare(
     """Tell what changed between two reports, and whether it is more than chance.
 
     Row by row where both saw the same rows with the same seed, otherwise by
-    the intervals; adjusted for the number of comparisons (Holm).
+    the intervals; adjusted for the number of comparisons (Holm). Reports of
+    other data, or without an explanation in common, are refused (exit code 2).
     """
     from unmask.cli.judging import compare_step
 
