@@ -11,6 +11,7 @@ from unmask.audit.case import Case, digest
 from unmask.audit.folds import FOLDS
 from unmask.audit.smuggling import ASLEEP, SEEDS
 from unmask.audit.subjects import Settings
+from unmask.types import Dataset
 
 __all__ = ["doubts", "recorded", "right"]
 
@@ -43,13 +44,7 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
         "seed": settings.seed,
         **({} if case.labels is None else {"model is right in": f"{right(case):.0%} of the rows"}),
         "model": case.model.describe(),
-        "data": {
-            "name": case.data.name,
-            "kind": case.data.kind,
-            "classes": list(case.data.classes),
-            **({"units": list(case.data.units)} if case.data.kind == "table" else {}),
-            **dict(case.data.notes),
-        },
+        "data": _about(case.data),
         "explanations": {s.name: _plain(s.explanation.origin) for s in case.subjects},
         "judges": {
             "of a kind": SEEDS,
@@ -74,6 +69,11 @@ def recorded(case: Case, settings: Settings) -> dict[str, object]:
             "own judge ahead": evidence.AHEAD,
         },
     }
+
+
+def _about(data: Dataset) -> dict[str, object]:
+    columns = {"units": list(data.units)} if data.kind == "table" else {}
+    return {"name": data.name, "kind": data.kind, "classes": list(data.classes), **columns, **dict(data.notes)}
 
 
 def _plain(origin: Mapping[str, object]) -> dict[str, object]:
