@@ -73,17 +73,18 @@ def _asked(case: Case, subject: Subject, hidden: bool, shares: tuple[float, ...]
 
     The model is asked only what no other check has asked: `said` holds its answers by row and number of units.
     """
-    index, scores = some(case, ROWS), subject.explanation.scores
-    whose = digest(scores)
+    index = some(case, ROWS)
+    scores = subject.explanation.scores[index]
+    whose = digest(scores)  # of these rows only: all of them take as long as the sums
     valid, full = case.valid[index], case.pick(case.full)[index]
     many = subsets.share_of(torch.tensor(shares, dtype=torch.double)[:, None], valid)  # (shares, rows)
     said = case.once(("curve", hidden, whose), lambda: _known(valid, full, hidden))
     wanted = torch.zeros_like(said, dtype=torch.bool).scatter_(1, many.T, True)
     row, count = (wanted & said.isnan()).nonzero(as_tuple=True)
     if len(row):
-        place = case.once(("places", whose), lambda: subsets.places(scores[index], valid))
-        best, there = place[row] < count[:, None], index[row]
-        kept = valid[row] & ~best if hidden else best
+        place = case.once(("places", whose), lambda: subsets.places(scores, valid))
+        place, most, there = place[row], count[:, None], index[row]
+        kept = (place >= most) & valid[row] if hidden else place < most
         answers = shown(case.model, case.removal, rows_of(case.x, there), kept)
         said[row, count] = answers.gather(1, case.target[there, None])[:, 0]
     return index, said.gather(1, many.T).T
