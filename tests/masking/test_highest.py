@@ -33,8 +33,9 @@ def test_gumbel_noise_has_its_law() -> None:
 
 @pytest.mark.parametrize("held", [1, 40, 10**9], ids=["a row at a time", "some rows at a time", "all rows"])
 @pytest.mark.parametrize("sure", [1.0, 60.0], ids=["unsure", "sure: draws tie"])
-def test_few_rows_at_a_time_give_the_same(monkeypatch: pytest.MonkeyPatch, held: int, sure: float) -> None:
-    monkeypatch.setattr(highest, "FEW", 0)
+@pytest.mark.parametrize("few", [0, 10**9], ids=["drawn again", "kept"])
+def test_few_rows_at_a_time_give_the_same(monkeypatch: pytest.MonkeyPatch, held: int, sure: float, few: int) -> None:
+    monkeypatch.setattr(highest, "FEW", few)
     monkeypatch.setattr(highest, "HELD", held)
     s = (sure * torch.randn(7, 5, generator=generator(1))).requires_grad_()
     got = with_gradient(highest.highest_share(s, 3, TAU, generator(2)), s)

@@ -10,8 +10,8 @@ from torch import Tensor
 
 __all__ = ["gumbel", "highest_share"]
 
-FEW = 2**22  # numbers in all draws of all rows: so many are held as they are, which is quicker
-HELD = 2**18  # otherwise so many are held at a time: some rows, at least one, with all their draws
+FEW = 2**22  # numbers in all draws of all rows: so many are kept for the gradient, which is quicker
+HELD = 2**18  # made at a time, as a processor's caches hold: some rows, at least one, with all their draws
 
 
 def gumbel(shape: torch.Size | tuple[int, ...], rng: torch.Generator) -> Tensor:
@@ -23,13 +23,11 @@ def gumbel(shape: torch.Size | tuple[int, ...], rng: torch.Generator) -> Tensor:
 def highest_share(s: Tensor, k: int, tau: float, rng: torch.Generator) -> Tensor:
     """(n, d) the maximum over k draws of softmax((s + gumbel) / tau); the gradient has as little memory as the value.
 
-    Few draws are held as they are. Of many only the maximum is, a few rows at a time; the gradient draws the same noise
-    again. With c_l the softmax of draw l, and w_l the sum of g_j v_j over the units whose maximum v_j draw l holds,
+    Few draws are kept. Of many only the maximum is, and the gradient draws the same noise again. With c_l the softmax
+    of draw l, and w_l the sum of g_j v_j over the units whose maximum v_j draw l holds,
 
         d loss / d s_i = (g_i v_i - sum_l w_l c_li) / tau.
     """
-    if len(s) * k * s.shape[1] <= FEW:
-        return _shares(s, k, tau, rng).amax(1)
     found: Tensor = _Highest.apply(s, k, tau, rng)  # type: ignore[no-untyped-call]
     return found
 
@@ -38,9 +36,12 @@ class _Highest(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, s: Tensor, k: int, tau: float, rng: torch.Generator) -> Tensor:
         ctx.settings = k, tau, rng.device, rng.get_state()
-        v = torch.empty_like(s)
+        v, ctx.kept = torch.empty_like(s), []
         for rows in _some(s, k):
-            torch.amax(_shares(s[rows], k, tau, rng), 1, out=v[rows])
+            c = _shares(s[rows], k, tau, rng)
+            torch.amax(c, 1, out=v[rows])
+            if s.numel() * k <= FEW:
+                ctx.kept.append(c)
         ctx.save_for_backward(s, v)
         return v
 
@@ -51,8 +52,8 @@ class _Highest(torch.autograd.Function):
         rng = torch.Generator(device)
         rng.set_state(state)
         found = g * v
-        for rows in _some(s, k):
-            c = _shares(s[rows], k, tau, rng)
+        for i, rows in enumerate(_some(s, k)):
+            c = ctx.kept[i] if ctx.kept else _shares(s[rows], k, tau, rng)
             holds = (c == v[rows, None]).to(c)  # the same noise gives the very same numbers
             w = torch.bmm(holds, (found[rows] / holds.sum(1))[..., None])  # (rows, k, 1), draws that tie share
             found[rows] -= torch.bmm(w.mT, c)[:, 0]
