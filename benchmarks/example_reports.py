@@ -188,7 +188,7 @@ EXAMPLES = {
         "Captum's, SHAP's and LIME's files may be trusted as far as they could be asked, our two explainers are to be "
         "used with care, though integrated gradients keep the answer most often: they could be asked more. Which "
         "patches they choose hangs on what hidden patches are filled with. Shown LIME's ten patches alone, the network "
-        "says bag: it keeps the answer in all rows of bags and in none of boots.",
+        "often says bag: it keeps the answer in all rows of bags and in one in eight of trousers.",
     ),
     "sst2": Example(
         "A Hugging Face classifier, MiniLM fine-tuned on sentences of films",
