@@ -78,7 +78,7 @@ def _check_model(where: str) -> None:
 
 def is_file(data: str, home: Path = Path()) -> bool:
     """Whether `data` is a file: its ending says so, or it is there and no data set has its name."""
-    return data.endswith(ENDINGS) or (data.partition(":")[0] not in DATASETS and (home / data).exists())
+    return data.lower().endswith(ENDINGS) or (data.partition(":")[0] not in DATASETS and (home / data).exists())
 
 
 def data_of(source: Source) -> Dataset:
