@@ -108,6 +108,7 @@ BASE = {
     "drawing",
     "entries",
     "errors",
+    "heap",
     "heat",
     "labels",
     "layout",

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from unmask import batches, devices, progress, seeds
+from unmask import batches, devices, heap, progress, seeds
 from unmask.errors import InputError, TrainingError
 
 __all__ = ["History", "Loss", "Recipe", "Score", "evaluate", "fit_classifier", "minimize", "soft_cross_entropy"]
@@ -106,7 +106,7 @@ def minimize(
     rng = seeds.generator(seeds.derive(recipe.seed, "minimize"), _device(modules))
     dropout = seeds.seeded(seeds.derive(recipe.seed, "dropout"))
     means = _Means(modules, steppers, recipe.average)
-    with dropout, progress.bar(title, recipe.epochs) as step, _Best(modules) as best:
+    with heap.kept(), dropout, progress.bar(title, recipe.epochs) as step, _Best(modules) as best:
         for epoch in range(recipe.epochs):
             history.losses.append(_epoch(players, steppers, data, recipe, rng, epoch))
             with means.in_place():
