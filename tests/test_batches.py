@@ -35,6 +35,8 @@ def test_other_rows_come_in_any_order() -> None:
 def test_fewer_long_rows_are_read_at_once() -> None:
     assert together(torch.zeros(5, 14), 512) == 512
     assert together(torch.zeros(5, 1, 28, 28), 512) == AT_ONCE // 784
+    assert together(torch.zeros(5, 3, 224, 224), 512) == 16  # weights are read once for all of them
+    assert together(torch.zeros(5, 3, 224, 224), 4) == 4
     assert together(torch.zeros(5, 10**6).long(), 512) == 1
     assert together(torch.zeros(5, 10**6), 512) == 512  # columns
     assert together(torch.zeros(0, 14), 512) == 512

@@ -8,7 +8,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-__all__ = ["AT_ONCE", "by_length", "fitting", "in_turn", "out_of_memory", "shuffled", "together", "words"]
+__all__ = ["AT_ONCE", "by_length", "fewest", "fitting", "in_turn", "out_of_memory", "shuffled", "together", "words"]
 
 T = TypeVar("T")
 
@@ -16,6 +16,7 @@ AT_ONCE = (
     25_000  # values (pixels, words) that a processor reads at once: what networks make of more than that, 250 floats
 )
 # a word, is beyond the 32 MB that C libraries keep for the next batch, and takes up to twice as long
+PICTURES = 16  # large images that are read at once all the same: dense layers read as many weights for one as for all
 POOL = 25  # batches whose rows are sorted by length
 NO_ROOM = ("out of memory", "allocate", "bad_alloc", "alloc_failed", "resource_exhausted")  # as libraries say it
 
@@ -24,12 +25,17 @@ def together(x: Tensor, most: int, values: int = AT_ONCE) -> int:
     """How many rows are read at once: `most`, or fewer where texts or images are long; of tables always `most`."""
     if x.is_floating_point() and x.ndim == 2:  # networks make less of a column than of a pixel or a word
         return most
-    return fitting(x[:1].numel(), most, values)
+    return fitting(x[:1].numel(), most, values, fewest(x))
 
 
-def fitting(size: int, most: int, values: int) -> int:
-    """How many rows of `size` values each: as many as `values` in all, at least one and at most `most`."""
-    return max(1, min(most, values // max(1, size)))
+def fewest(x: object) -> int:
+    """How many rows are read at once however long they are: some images, one text."""
+    return PICTURES if getattr(x, "ndim", 0) == 4 else 1
+
+
+def fitting(size: int, most: int, values: int, least: int = 1) -> int:
+    """How many rows of `size` values each: as many as `values` in all, but at least `least` and at most `most`."""
+    return min(most, max(least, values // max(1, size)))
 
 
 def in_turn(work: Callable[[slice], T], n: int, size: int) -> tuple[list[T], int]:

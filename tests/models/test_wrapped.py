@@ -281,6 +281,7 @@ def test_fewer_rows_are_asked_about_at_once_where_they_are_long() -> None:
     assert calls(torch.zeros(10, 3, 4), values=48) == [4, 4, 2]
     assert calls(torch.zeros(10, 3, 4), values=48, batch=3) == [3, 3, 3, 1]
     assert calls(torch.zeros(3, 10, 10), values=48) == [1, 1, 1]
+    assert calls(torch.zeros(40, 1, 10, 10), values=48) == [16, 16, 8]  # images
     assert calls(torch.zeros(3, 100), values=48) == [3]  # columns
     assert calls([["a"] * 20, ["a"], ["b"], []], values=40) == [2, 2]  # words, of the longest
     assert calls([[["a"] * 15, ["b"] * 5], [["a"]], [[]]], values=40) == [2, 1]  # sentences of words

@@ -1,4 +1,4 @@
-"""The highest of k relaxed draws, without ever holding all of them."""
+"""The highest of k relaxed draws, many of which are never held at the same time."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ def gumbel(shape: torch.Size | tuple[int, ...], rng: torch.Generator) -> Tensor:
 
 
 def highest_share(s: Tensor, k: int, tau: float, rng: torch.Generator) -> Tensor:
-    """(n, d) the maximum over k draws of softmax((s + gumbel) / tau); the gradient has as little memory as the value.
+    """(n, d) the maximum over k draws of softmax((s + gumbel) / tau).
 
-    Few draws are kept. Of many only the maximum is, and the gradient draws the same noise again. With c_l the softmax
-    of draw l, and w_l the sum of g_j v_j over the units whose maximum v_j draw l holds,
+    Few draws (FEW numbers) are kept for the gradient. Of more only the maximum is kept, so that memory does not grow
+    with k, and the gradient draws the same noise again. With c_l the softmax of draw l, and w_l the sum of g_j v_j over
+    the units whose maximum v_j draw l holds,
 
         d loss / d s_i = (g_i v_i - sum_l w_l c_li) / tau.
     """

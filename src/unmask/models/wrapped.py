@@ -94,7 +94,7 @@ class Wrapped:
         """How many of the rows are asked about in one call."""
         if self.values is None or getattr(x, "ndim", 0) == 2:  # networks make less of a column than of a pixel or word
             return self.batch
-        return batches.fitting(_longest(x), self.batch, self.values)
+        return batches.fitting(_longest(x), self.batch, self.values, batches.fewest(x))
 
     def _checked(self, rows: Inputs) -> Tensor:
         with torch.no_grad(), devices.exact():
