@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,3 +81,27 @@ def test_the_package_runs_as_a_module() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("unmask ")
+
+
+@pytest.mark.slow
+def test_a_command_that_is_asked_to_end_ends_as_by_ctrl_c_and_takes_its_workers_along(tmp_path: Path) -> None:
+    """SIGTERM is what schedulers, containers and `kill` send."""
+    import psutil
+
+    plan = 'datasets = ["xor:n=4000"]\nmethods = ["l2x", "meed"]\nk = 2\n'
+    (tmp_path / "plan.toml").write_text(plan, encoding="utf-8")
+    command = [sys.executable, "-m", "unmask.cli", "sweep", "plan.toml", "--jobs", "2"]
+    started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    own = psutil.Process(started.pid)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "sweep" / "cache").exists() and time.monotonic() < deadline:  # a task has begun
+        time.sleep(0.1)
+    workers = own.children(recursive=True)
+    started.terminate()
+    _, said = started.communicate(timeout=60)
+    assert (started.returncode, said.splitlines()[-1]) == (
+        143,
+        "stopped: the finished tasks are kept in sweep; run the same command again to go on",
+    )
+    assert len(workers) >= 2
+    assert not psutil.wait_procs(workers, timeout=20)[1]

@@ -41,7 +41,7 @@ def plan(place: Path) -> Path:
 def measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks in a moment; LIME has no luck."""
 
-    def measure(cell: Cell, place: Place) -> dict[str, Any]:
+    def measure(cell: Cell, place: Place, key: str) -> dict[str, Any]:
         if cell.name == "lime":
             raise ValueError("no luck")
         rows = [{"explanation": cell.name, "check": check, "value": 0.5} for check in cell.checks]
@@ -74,7 +74,8 @@ def test_what_failed_is_the_error_and_the_rest_is_kept(run: Run, plan: Path) -> 
     assert "2 of 4 tasks are done, 2 were measured now" in ended.out
     assert "written: runs/results.parquet" in ended.out
     said = refused(ended)
-    assert said.startswith("2 tasks failed, the others are kept: rows.csv usermodels:ready lime seed=0")
+    first = "rows.csv usermodels:ready lime seed=0 fs-m,fu-m (and 1 more)"
+    assert said == f"2 tasks failed, the others are kept: {first}: ValueError: no luck"
     again = run("sweep", str(plan), "--jobs", "1", "--out", "runs", "--json")
     told = json.loads(again.out)
     assert (told["done"], told["measured"], len(told["failed"])) == (2, 0, 2)
@@ -83,7 +84,7 @@ def test_what_failed_is_the_error_and_the_rest_is_kept(run: Run, plan: Path) -> 
 
 
 def test_ctrl_c_says_where_results_are(run: Run, plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(cell: Cell, place: Place) -> None:
+    def stop(cell: Cell, place: Place, key: str) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(running, "measure", stop)
@@ -109,6 +110,7 @@ def test_your_own_model_and_file_are_swept(run: Run, plan: Path) -> None:
         (["none.toml"], "cannot read the plan none.toml: No such file or directory"),
         (["plans/plan.toml", "--backend", "rai"], "unknown backend 'rai'; did you mean 'ray'?"),
         (["plans/plan.toml", "--gpus", "0.5"], "gpus is for the backend ray"),
+        (["plans/plan.toml", "--limit", "soon"], "a limit is a time such as 60s, 5m or 1h, got 'soon'"),
         (["plans/plan.toml", "--out", "plans/plan.toml"], "cannot write into plans/plan.toml"),
     ],
 )

@@ -8,6 +8,7 @@ from unmask.errors import InputError
 from unmask.reproduce.measuring import COSTLY
 from unmask.reproduce.request import QUICK_STEADY, Request
 from unmask.reproduce.tables import QUICK
+from unmask.sweep.engine import Workers
 
 
 def test_a_quick_run_has_the_few_rows_that_tell_the_story() -> None:
@@ -80,3 +81,9 @@ def test_all_sets_of_a_name_are_taken_and_a_wrong_option_is_refused() -> None:
     assert {"reviews:preset=easy", "reviews:preset=hard,bias=0.8"} <= every
     with pytest.raises(InputError, match=r"unknown data set 'reviews:bias=0\.9'"):
         Request("a2r", dataset="reviews:bias=0.9").tables()
+
+
+def test_two_rows_at_a_time_here_and_the_whole_cluster_on_ray() -> None:
+    assert Request("meed").workers().jobs == 2
+    assert Request("meed", backend="ray").workers() == Workers("ray", None)
+    assert Request("meed", backend="ray", jobs=3, gpus=0.5).workers() == Workers("ray", 3, gpus=0.5)

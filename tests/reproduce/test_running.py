@@ -421,3 +421,28 @@ def test_lines_of_a_claim_say_whether_it_holds(tmp_path: Path, monkeypatch: pyte
         "drop": "holds",
         "correlation": None,
     }
+
+
+def test_judges_that_break_leave_the_table_of_all_that_was_measured(
+    tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*given: Any) -> Any:
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr(running, "read", broken)
+    monkeypatch.setattr(running, "unread", lambda trials, done: {(trials[0].table, 0)})
+    result = run(request_for(tmp_path, rows=("random", "meed")))
+    assert result["rows"]
+    assert [why for name, why in result["failed"].items() if name.startswith("readings of")] == [
+        "RuntimeError: no memory"
+    ]
+
+
+def test_two_runs_of_a_paper_do_not_share_a_folder(tmp_path: Path, measured: list[str]) -> None:
+    with running._alone(request_for(tmp_path)):
+        with pytest.raises(InputError, match=r"shortcuts is being measured in .* already"):
+            run(request_for(tmp_path, rows=("random",)))
+        run(request_for(tmp_path / "other", rows=("random",)))
+    assert len(measured) == 1
+    run(request_for(tmp_path, rows=("random",)))
+    assert len(measured) == 2

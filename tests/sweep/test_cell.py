@@ -14,7 +14,7 @@ from unmask import api
 from unmask.cli.sources import Source
 from unmask.errors import InputError
 from unmask.report.plain import as_json
-from unmask.sweep.cell import Cell, Place, _fitted, cells_of, content, made, measure
+from unmask.sweep.cell import Cell, Place, _fitted, cells_of, check_data, made, measure
 from unmask.sweep.plan import as_plan
 from unmask.task import seeded
 
@@ -55,46 +55,6 @@ def test_the_key_is_that_of_the_configuration(tmp_path: Path) -> None:
         replace(CELL, verdicts=False),
     ]
     assert len({cell.key(tmp_path) for cell in (CELL, *others)}) == 7
-
-
-def test_another_content_of_a_file_is_another_task(tmp_path: Path) -> None:
-    cell = replace(CELL, source=Source("reference", "rows.csv"))
-    keys = set()
-    for text in ("a,b\n", "a,c\n", "a,b\n"):
-        (tmp_path / "rows.csv").write_text(text)
-        keys.add(cell.key(tmp_path))
-    assert len(keys) == 2
-
-
-def test_a_folder_with_the_name_of_a_data_set_is_none_of_its_files(tmp_path: Path) -> None:
-    before = CELL.key(tmp_path)
-    (tmp_path / CELL.source.data).mkdir()
-    (tmp_path / CELL.source.data / "report.html").touch()
-    assert CELL.key(tmp_path) == before
-    assert content(tmp_path, CELL.source) == ()
-
-
-@pytest.mark.parametrize("file", ["mine.py", "mine/deep/net.py", "mine/config.json"])
-def test_another_content_of_a_module_or_a_folder_is_another_task(file: str, tmp_path: Path) -> None:
-    model = "mine" if file.endswith("json") else "mine.deep.net:f" if "/" in file else "mine:f"
-    cell, keys = replace(CELL, source=replace(CELL.source, model=model)), []
-    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-    for text in ("a = 1\n", "a = 2\n"):
-        (tmp_path / file).write_text(text)
-        keys.append(cell.key(tmp_path))
-    compiled = tmp_path / "mine" / "__pycache__" / "net.pyc"
-    compiled.parent.mkdir(parents=True, exist_ok=True)
-    compiled.write_bytes(b"1")
-    keys.append(cell.key(tmp_path))
-    assert len(set(keys)) == 2
-    assert keys[1] == keys[2]
-
-
-def test_an_installed_package_counts_by_what_is_in_it(tmp_path: Path) -> None:
-    own, other = (content(tmp_path, replace(CELL.source, model=name)) for name in ("unmask.api:fit", "textwrap:fill"))
-    assert len(own) > 100
-    assert len(other) == 1
-    assert content(tmp_path, replace(CELL.source, model="nowhere_to_be_found:f")) == ()
 
 
 def test_new_data_in_an_old_file_are_read(tmp_path: Path) -> None:
@@ -162,3 +122,49 @@ def test_a_model_that_explains_itself_is_the_model_that_is_audited(tmp_path: Pat
     assert explainer.method == "rnp"
     assert torch.equal(model(data.test.x).argmax(1), explainer.explain(data.test.x).target)
     assert not (tmp_path / "cache").exists()  # no other model is trained
+
+
+def test_another_version_of_torch_is_another_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = CELL.key(tmp_path)
+    monkeypatch.setattr("unmask.sweep.cell.version", lambda name: "0.0")
+    assert CELL.key(tmp_path) != before
+
+
+def test_a_worker_with_other_files_measures_nothing(tmp_path: Path) -> None:
+    planned = CELL.key(tmp_path)
+    other = replace(CELL, k=3)
+    with pytest.raises(InputError, match="other files than the one that made the plan, or another version"):
+        measure(other, Place(tmp_path, tmp_path / "cache"), planned)
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"k": 11}, "a row of xor has 10 units, so k = 11 of them cannot be kept"),
+        ({"models": ["nowhere_to_be_found:f"]}, "there is no package 'nowhere_to_be_found' for the model"),
+        ({"datasets": [{"data": "rows.csv", "label": "z"}]}, "unknown column 'z'; there are: a, b, y"),
+        ({"datasets": [{"data": "xor", "label": "y"}]}, "^label is for files"),
+    ],
+)
+def test_what_cannot_be_is_known_before_the_first_task(changed: dict[str, Any], said: str, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,b,y\n" + "1,2,yes\n2,1,no\n" * 30)
+    cells = cells_of(plan(**{"datasets": ["xor"], **changed}), tmp_path)
+    with pytest.raises(InputError, match=said):
+        check_data(cells, tmp_path)
+
+
+def test_options_of_the_command_line_are_settings_of_a_plan(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^unknown outputs 'logit'; did you mean 'logits'"):
+        cells_of(plan(models=[{"model": "my:net", "outputs": "logit"}]), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick")
+def test_what_auto_chose_is_kept_for_the_other_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = replace(CELL, method="auto", name="auto", settings={}, checks=("fs-m",), verdicts=False)
+    place, asked, choose = Place(tmp_path, tmp_path / "cache"), list[int](), api.choose
+    monkeypatch.setattr(api, "choose", lambda *given, **more: (asked.append(1), choose(*given, **more))[1])
+    first, second = (measure(replace(cell, checks=(check,)), place) for check in ("fs-m", "fu-m"))
+    assert len(asked) == 1
+    assert first["rows"][0]["check"] != second["rows"][0]["check"]

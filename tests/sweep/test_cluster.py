@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -14,8 +15,8 @@ import pandas as pd
 import pytest
 
 from unmask.errors import InputError
-from unmask.sweep.cluster import _check_answers, _check_gpus
-from unmask.sweep.engine import Workers
+from unmask.sweep.cluster import _check_answers, _check_gpus, on_cluster
+from unmask.sweep.engine import Handed, Job, Workers, attempt
 from unmask.sweep.plan import as_plan
 from unmask.sweep.running import TABLE, sweep
 
@@ -100,3 +101,44 @@ def test_more_of_a_gpu_than_any_machine_has_is_refused() -> None:
     _check_gpus(ray, 0.25)
     with pytest.raises(InputError, match=r"no machine of the cluster has 2 GPUs for a task \(the most is 1\)"):
         _check_gpus(ray, 2)
+
+
+class FakeRay:
+    """Runs nothing: each job is a key, done in the order given; how many were under way at a time is remembered."""
+
+    exceptions = SimpleNamespace(RayError=RuntimeError)
+
+    def __init__(self) -> None:
+        self.most, self.cancelled = 0, list[Any]()
+
+    def remote(self, **_: Any) -> Any:
+        return lambda work: SimpleNamespace(remote=lambda job, handed: (job, handed))
+
+    def wait(self, running: list[Any]) -> tuple[list[Any], list[Any]]:
+        self.most = max(self.most, len(running))
+        return running[:1], running[1:]
+
+    def get(self, done: tuple[Any, Any]) -> Any:
+        return attempt(*done)
+
+    def cancel(self, left: Any, force: bool) -> None:
+        self.cancelled.append(left)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_all_jobs_are_side_by_side_also_when_they_are_tried_again(again: bool) -> None:
+    ray, jobs = FakeRay(), [Job(str(i), partial(pow, i, 2)) for i in range(8)]
+    found = dict(on_cluster(ray, Workers("ray"), Handed(None, apart=False), jobs, again))
+    assert found == {str(i): i * i for i in range(8)}
+    assert ray.most == 8
+    few = FakeRay()
+    list(on_cluster(few, Workers("ray", jobs=3), Handed(None, apart=False), jobs, again))
+    assert few.most == 3
+
+
+def test_who_stops_early_cancels_what_is_under_way() -> None:
+    ray, jobs = FakeRay(), [Job(str(i), partial(pow, i, 2)) for i in range(4)]
+    going = on_cluster(ray, Workers("ray"), Handed(None, apart=False), jobs, False)
+    next(going)
+    going.close()
+    assert len(ray.cancelled) == 3

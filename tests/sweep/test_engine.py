@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -113,3 +117,34 @@ def test_workers_have_the_threads_of_the_environment(said: str, threads: int, mo
 
 def test_no_jobs_need_nobody() -> None:
     assert list(run([], Workers("ray", address="nowhere:1"))) == []
+
+
+def test_what_is_tried_again_is_told_at_once() -> None:
+    work, _ = failing(1, ValueError("no luck"))
+    told: list[tuple[str, str]] = []
+    outcomes = list(run([Job("a", work), Job("b", dict)], HERE, lambda key, failure: told.append((key, failure.why))))
+    assert told == [("a", "ValueError: no luck")]
+    assert len(outcomes) == 2
+
+
+def test_what_takes_too_long_is_ended_and_not_tried_again() -> None:
+    def stubborn() -> None:
+        with contextlib.suppress(Exception):  # as code does that goes on whatever happens
+            time.sleep(30)
+
+    outcomes = {o.key: o for o in run([Job("slow", stubborn), Job("quick", dict)], Workers(jobs=1, limit=0.2))}
+    assert outcomes["slow"] == Outcome("slow", Failure("it took longer than 0.2 seconds", final=True))
+    assert outcomes["quick"].result == {}
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_other_threads_have_no_limit_and_no_error() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(attempt, lambda: 3, Handed(None, limit=0.1, apart=False)).result() == 3
+
+
+def test_a_gpu_is_not_shared_where_nobody_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("joblib.cpu_count", lambda: 8)
+    assert Workers().at_once == 8
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert (Workers().at_once, Workers(jobs=3).at_once) == (1, 3)

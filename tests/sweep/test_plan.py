@@ -68,7 +68,8 @@ def _is_code(line: str) -> bool:
         ({"datasets": None}, "datasets is missing"),
         ({"datasets": []}, "datasets is empty"),
         ({"datasets": ["xro"]}, "unknown data set or file 'xro'; did you mean 'xor'"),
-        ({"datasets": ["nowhere.csv"]}, "unknown data set or file 'nowhere.csv'"),
+        ({"datasets": ["nowhere.csv"]}, "there is no file .*nowhere.csv; paths are seen from the folder of the plan"),
+        ({"datasets": "xor"}, r"datasets must be a list in square brackets, got 'xor'"),
         ({"datasets": ["xor:m=3"]}, "xor has no option 'm'"),
         ({"datasets": [{"data": "xor", "lable": "y"}]}, r"datasets\[0\].lable: 'lable'; did you mean 'label'"),
         ({"datasets": ["xor", "xor"]}, "datasets has 'xor' twice"),
@@ -77,7 +78,10 @@ def _is_code(line: str) -> bool:
         ({"k": "many"}, "k: input should be a valid integer.*got 'many'"),
         ({"methods": ["l2y"]}, "unknown method 'l2y'; did you mean 'l2x'"),
         ({"methods": ["l2x", {"method": "l2x"}]}, "methods has 'l2x' twice; leave one out, or give it a name"),
-        ({"methods": ["random"]}, "random is a control that every audit has"),
+        ({"methods": ["random"]}, "random is the name of a control that every audit has"),
+        ({"methods": [{"method": "l2x", "name": "random"}]}, "random is the name of a control"),
+        ({"models": [{"model": "my:net", "on": ["orange"]}], "datasets": ["xor", "orange"]}, "no model is for xor"),
+        ({"split": "validation", "tune": {}}, "settings are searched on validation rows"),
         ({"method": ["l2x"]}, "unknown setting method: 'method'; did you mean 'methods'"),
         ({"seeds": []}, "at least one each"),
         ({"seeds": [1, 1]}, "seeds has 1 twice"),
@@ -89,7 +93,9 @@ def _is_code(line: str) -> bool:
         ({"removal": "zeros"}, "unknown removal 'zeros'; did you mean 'zero'"),
         ({"rows": 1}, "at least 2, got 1"),
         ({"models": [{"model": "my:net", "on": ["xo"]}]}, "unknown data set for my:net 'xo'; did you mean 'xor'"),
-        ({"tune": {"aim": "fs-n"}}, "unknown check to aim at 'fs-n'"),
+        ({"tune": {"aim": "fs-n"}}, r"unknown check to aim at 'fs-n'; did you mean 'fs-m'\?$"),
+        ({"tune": {"space": {"l2x": {"tau": {"low": 1, "hi": 2}}}}}, "tau.hi: 'hi'; did you mean 'high'"),
+        ({"tune": {"space": {"l2x": {"tau": 3}}}}, r"tune.space.l2x.tau must be a list .*, or a range"),
         ({"tune": {"aim": "mask-only"}}, "cannot be aimed at"),
         ({"tune": {"trials": 0}}, "at least 1, got 0 and 4"),
         ({"tune": {"space": {"meed": {}}}}, "unknown method in tune.space 'meed'"),
@@ -131,3 +137,14 @@ def test_only_the_first_faults_are_told() -> None:
 
 def test_a_plan_can_be_made_in_python() -> None:
     assert Plan((DataPart("xor"),), (MethodPart("l2x"),), k=2) == as_plan(TINY)
+
+
+def test_a_plan_written_on_windows_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(as_toml(TINY), encoding="utf-8-sig")
+    assert read_plan(path).k == 2
+
+
+def test_a_model_that_explains_itself_needs_no_other(tmp_path: Path) -> None:
+    alone = {**TINY, "datasets": ["reviews", "xor"], "methods": ["rnp"], "models": [{"model": "my:net", "on": ["xor"]}]}
+    assert read_plan(written(tmp_path, as_toml(alone))).methods == (MethodPart("rnp"),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[Cell]:
     """Nothing is trained: the value of a task is a formula of it; what was asked for is listed."""
     asked: list[Cell] = []
 
-    def measure(cell: Cell, place: Place) -> dict[str, Any]:
+    def measure(cell: Cell, place: Place, key: str) -> dict[str, Any]:
         asked.append(cell)
         value = cell.source.seed + cell.settings.get("tau", 0.5)
         rows = [{"explanation": cell.name, "check": check, "value": value, "better": "higher"} for check in cell.checks]
@@ -63,10 +64,10 @@ def test_the_table_holds_each_number_once_in_the_order_of_the_plan(tmp_path: Pat
 def test_what_is_cut_short_goes_on(tmp_path: Path, measured: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
     working = running.measure
 
-    def cut(cell: Cell, place: Place) -> dict[str, Any]:
+    def cut(cell: Cell, place: Place, key: str) -> dict[str, Any]:
         if len(measured) == 3:
             raise KeyboardInterrupt
-        return working(cell, place)
+        return working(cell, place, key)
 
     monkeypatch.setattr(running, "measure", cut)
     with pytest.raises(KeyboardInterrupt):
@@ -87,11 +88,11 @@ def test_what_fails_is_tried_again_and_listed(
 ) -> None:
     working, tries = running.measure, list[str]()
 
-    def broken(cell: Cell, place: Place) -> dict[str, Any]:
+    def broken(cell: Cell, place: Place, key: str) -> dict[str, Any]:
         if cell.name == "occlusion" and cell.source.seed == 1:
             tries.append(cell.label)
             raise ValueError("no luck")
-        return working(cell, place)
+        return working(cell, place, key)
 
     monkeypatch.setattr(running, "measure", broken)
     said: list[str] = []
@@ -100,7 +101,11 @@ def test_what_fails_is_tried_again_and_listed(
     assert tries == [label, label]
     assert result["failed"] == [{"task": label, "why": "ValueError: no luck"}]
     assert (result["tasks"], result["done"]) == (4, 3)
-    assert f"failed: {label}: ValueError: no luck" in said
+    told = [line for line in said if "no luck" in line]
+    assert told == [
+        f"failed once, and is tried again at the end: {label}: ValueError: no luck",
+        f"failed: {label}: ValueError: no luck",
+    ]
     monkeypatch.setattr(running, "measure", working)
     assert sweep(plan(checks=["fs-m"]), tmp_path, HERE)["failed"] == []
 
@@ -139,10 +144,10 @@ def test_trials_that_fail_are_no_failed_tasks(
     pytest.importorskip("optuna", reason="optuna is not installed: pip install unmask[tune]")
     working = running.measure
 
-    def diverging(cell: Cell, place: Place) -> dict[str, Any]:
+    def diverging(cell: Cell, place: Place, key: str) -> dict[str, Any]:
         if cell.split == "validation" and cell.settings["tau"] > 0.6:
             raise ValueError("diverged")
-        return working(cell, place)
+        return working(cell, place, key)
 
     monkeypatch.setattr(running, "measure", diverging)
     result = sweep(plan(methods=["l2x"], seeds=1, tune={"trials": 8}), tmp_path, HERE)
@@ -164,7 +169,7 @@ def test_a_search_that_is_cut_short_leaves_the_table_as_it_was(
     sweep(plan(seeds=1, tune=tune), tmp_path, HERE, say=said.append)
     assert "4 tasks, 4 of them done before" in said
 
-    def stop(cell: Cell, place: Place) -> dict[str, Any]:
+    def stop(cell: Cell, place: Place, key: str) -> dict[str, Any]:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(running, "measure", stop)
@@ -186,3 +191,65 @@ def test_without_pyarrow_nothing_is_begun(
     with pytest.raises(InputError, match=r"needs the package pyarrow; run pip install \"unmask\[parquet\]\""):
         sweep(plan(), tmp_path, HERE)
     assert measured == []
+
+
+def test_a_search_in_which_every_trial_fails_is_a_failure(
+    tmp_path: Path, measured: list[Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("optuna", reason="optuna is not installed: pip install unmask[tune]")
+    working = running.measure
+
+    def broken(cell: Cell, place: Place, key: str) -> dict[str, Any]:
+        if cell.split == "validation":
+            raise ValueError("no luck")
+        return working(cell, place, key)
+
+    monkeypatch.setattr(running, "measure", broken)
+    result = sweep(plan(methods=["l2x"], seeds=1, tune={"trials": 2}), tmp_path, HERE)
+    (failed,) = result["failed"]
+    assert failed["task"] == "searching settings of xor reference l2x seed=0"
+    assert failed["why"] == "every trial failed, the last one so: ValueError: no luck"
+    assert (result["done"], result["tasks"], result["measured"], result["trials"]) == (2, 2, 2, 0)
+
+
+def test_what_another_version_found_is_said_and_measured_again(
+    tmp_path: Path, measured: list[Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    working = running.measure
+    monkeypatch.setattr(running, "measure", lambda c, p, key: {**working(c, p, key), "configuration": asdict(c)})
+    sweep(plan(), tmp_path, HERE)
+    monkeypatch.setattr("unmask.sweep.cell.version", lambda name: "0.0")
+    said: list[str] = []
+    assert sweep(plan(seeds=3), tmp_path, HERE, say=said.append)["measured"] == 12
+    assert said[0] == "12 tasks, 0 of them done before"
+    assert said[1].startswith("8 more were done by another version of unmask or torch, or with other files")
+
+
+def test_a_plan_that_takes_the_table_of_another_says_so(tmp_path: Path, measured: list[Cell]) -> None:
+    sweep(plan(), tmp_path, HERE)
+    said: list[str] = []
+    sweep(plan(seeds=1), tmp_path, HERE, say=said.append)
+    assert (
+        f"results.parquet held tasks that are not in this plan (4); they leave it, their results stay in "
+        f"{tmp_path.name}/tasks" in said
+    )
+    assert len(pd.read_parquet(tmp_path / TABLE)) == 4
+
+
+def test_a_cluster_that_does_not_answer_leaves_all_as_it_was(tmp_path: Path, measured: list[Cell]) -> None:
+    pytest.importorskip("ray", reason="ray is not installed: pip install unmask[ray]")
+    sweep(plan(seeds=1), tmp_path, HERE)
+    before = (tmp_path / TABLE).read_bytes()
+    with pytest.raises(InputError, match="no Ray cluster answers"):
+        sweep(plan(), tmp_path, Workers("ray", address="127.0.0.1:1"))
+    assert (tmp_path / TABLE).read_bytes() == before
+    assert sweep(plan(seeds=1), tmp_path, Workers("ray", address="127.0.0.1:1"))["measured"] == 0  # nobody is needed
+
+
+def test_a_log_shows_life_by_lines(tmp_path: Path, measured: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNMASK_PROGRESS", "0")
+    said: list[str] = []
+    sweep(plan(seeds=1, checks=["fs-m"]), tmp_path, HERE, say=said.append)
+    assert said[1:] == [
+        f"{i} of 2 done: xor reference {name} seed=0 fs-m" for i, name in ((1, "l2x"), (2, "occlusion"))
+    ]

@@ -111,3 +111,26 @@ def test_a_space_that_cannot_be_is_refused() -> None:
         space_of(CELL, Tune(space={"l2x": {"taw": [1]}}))
     with pytest.raises(InputError, match=r"tune.space.l2x.tau is empty"):
         space_of(CELL, Tune(space={"l2x": {"tau": []}}))
+
+
+def test_a_whole_number_is_searched_in_whole_numbers() -> None:
+    cell = replace(CELL, method="kernel-shap", name="kernel-shap")
+    tune = Tune(trials=8, at_once=8, space={"kernel-shap": {"samples": Range(30, 90)}})
+    found = [trial.settings["samples"] for trial in Search(cell, tune).ask()]
+    assert all(type(samples) is int and 30 <= samples <= 90 for samples in found)
+    assert len(set(found)) > 3
+    with pytest.raises(InputError, match=r"samples is a whole number, so its range goes .*; got 30.5 and 90"):
+        space_of(cell, Tune(space={"kernel-shap": {"samples": Range(30.5, 90)}}))
+
+
+@pytest.mark.parametrize(
+    ("space", "said"),
+    [
+        ({"k": [1, 2]}, "tune.space.l2x.k: unknown setting of l2x 'k'"),
+        ({"draw": ["k-hot", "nosuch"]}, "tune.space.l2x.draw: .*nosuch"),
+        ({"tau": Range(-1.0, 1.0)}, "tune.space.l2x.tau: tau must be above 0"),
+    ],
+)
+def test_what_the_method_would_refuse_is_refused_before_any_trial(space: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        space_of(CELL, Tune(space={"l2x": space}))

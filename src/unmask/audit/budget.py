@@ -66,12 +66,12 @@ def _about(seconds: float) -> str:
     return f"about {seconds:.0f} s" if seconds < math.inf else "no time to see how long fitting again takes"
 
 
-def seconds_of(text: str) -> float:
+def seconds_of(text: str, what: str = "a budget") -> float:
     """ "60s", "5m", "1.5h" or a bare number of seconds."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?", text.strip())
     seconds = float(found[1]) * {"s": 1, "m": 60, "min": 60, "h": 3600}[found[2] or "s"] if found else 0.0
     if seconds <= 0:
-        raise InputError(f"a budget is a time such as 60s, 5m or 1h, got {text!r}")
+        raise InputError(f"{what} is a time such as 60s, 5m or 1h, got {text!r}")
     return seconds
 
 

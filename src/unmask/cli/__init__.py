@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 __all__ = ["StoppedError", "main"]
 
 LONGEST = 1000  # characters of a message
 INTERRUPTED = 130  # what a shell expects of a command that Ctrl-C has ended
+TERMINATED = 143  # and of one that was asked to end, as schedulers and `docker stop` do
 
 
 class StoppedError(Exception):
@@ -17,7 +22,31 @@ class StoppedError(Exception):
 
 
 def main() -> None:
-    """Run the command line: a user's mistake is one line and exit code 2, Ctrl-C is exit code 130."""
+    """Run the command line: a user's mistake is one line and exit code 2, Ctrl-C is exit code 130, SIGTERM 143."""
+    with _asked_to_end() as asked:
+        _run(asked)
+
+
+@contextmanager
+def _asked_to_end() -> Iterator[list[int]]:
+    """Inside, SIGTERM is as Ctrl-C: what is done is kept, workers are ended. The list says whether it came."""
+    asked: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def end(number: int, frame: object) -> None:
+        asked.append(TERMINATED)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _run(asked: list[int]) -> None:
     from unmask.errors import UnmaskError
 
     warnings.formatwarning = lambda message, *place, **source: _as_line(message)
@@ -28,7 +57,7 @@ def main() -> None:
     except (UnmaskError, OSError) as error:
         _leave(f"error: {_as_options(str(error))}", 2)
     except StoppedError as stop:
-        _leave(f"stopped: {stop}", INTERRUPTED)
+        _leave(f"stopped: {stop}", (asked or [INTERRUPTED])[0])
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Exception as error:
@@ -36,7 +65,7 @@ def main() -> None:
             raise
         _leave(f"error: {error.format_message().rstrip('.')}{_where_to_look(error)}", 2)
     if code == INTERRUPTED:
-        _leave("stopped before the work was done", INTERRUPTED)
+        _leave("stopped before the work was done", (asked or [INTERRUPTED])[0])
     sys.exit(code)
 
 

@@ -12,6 +12,7 @@ from unmask.cli.options import (
     AddressOption,
     BackendOption,
     FigureOption,
+    GpusOption,
     JsonOption,
     MetricOption,
     examples,
@@ -26,6 +27,12 @@ __all__ = ["more"]
 
 more = typer.Typer()
 ScaleOption = Annotated[str, typer.Option(metavar="default|paper", help="How much data; paper takes everything.")]
+
+
+RowsAtOnce = Annotated[
+    int | None,
+    typer.Option("--jobs", metavar="N", help="Rows measured side by side; without it 2, on Ray all that fit.", min=1),
+]
 
 
 @more.command(epilog=examples("unmask methods", "unmask methods --json"))
@@ -104,9 +111,10 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Few rows, words and epochs: minutes, not hours.")] = False,
     scale: ScaleOption = "default",
     seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds; render shows all there are.", min=1)] = 1,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Rows measured side by side.", min=1)] = 2,
+    jobs: RowsAtOnce = None,
     backend: BackendOption = "joblib",
     address: AddressOption = None,
+    gpus: GpusOption = 0.0,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the tables as JSON.")] = None,
     results: Annotated[Path, typer.Option(metavar="FOLDER", help="Where what is measured is kept.")] = Path("results"),
     out: Annotated[
@@ -128,7 +136,7 @@ def reproduce(
         render_step(results, out, size)
     else:
         rows, metrics = tuple(row or ()), tuple(metric or ())
-        request = Request(paper, table, dataset, rows, size, seeds, jobs, results, metrics, backend, address)
+        request = Request(paper, table, dataset, rows, size, seeds, jobs, results, metrics, backend, address, gpus)
         reproduce_step(request, json, figure, out.parent)
 
 
@@ -144,13 +152,17 @@ def sweep(
     plan: Annotated[Path | None, typer.Argument(metavar="PLAN", help="A file like the one of --example.")] = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where results are kept.")] = Path("sweep"),
     jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Tasks run side by side; as many as there are cores.", min=1)
+        int | None,
+        typer.Option(
+            metavar="N", help="Tasks run side by side; without it as many as there are cores, with a GPU one.", min=1
+        ),
     ] = None,
     backend: BackendOption = "joblib",
     address: AddressOption = None,
-    gpus: Annotated[
-        float, typer.Option(metavar="PART", help="With Ray: the part of a GPU that each task gets, such as 0.25.")
-    ] = 0.0,
+    gpus: GpusOption = 0.0,
+    limit: Annotated[
+        str | None, typer.Option(metavar="TIME", help="What takes longer, as in 30m or 2h, is a task that failed.")
+    ] = None,
     example: Annotated[bool, typer.Option("--example", help="Print a plan with comments, to start from.")] = False,
     only_list: Annotated[bool, typer.Option("--list", help="Show the tasks and which are done; run none.")] = False,
     json: JsonOption = False,
@@ -167,11 +179,15 @@ def sweep(
 
     Each task stands for itself: one that fails is tried again and then
     listed, and the others go on. Tasks that are done are not done again:
-    after Ctrl-C, or with a longer plan, run the same command again. The
-    same plan gives the same numbers on one machine and on many.
+    after Ctrl-C, or with a longer plan, run the same command again. A task
+    is known by its settings, by what is in its files and by the version of
+    unmask and torch; weights that your own module reads are not seen, so
+    take a new folder (--out) when they change. The same plan gives the
+    same numbers on one machine and on many of the same kind.
 
     Writes results.parquet, a line for each number, and tasks/, a file for
-    each task. Settings can be searched first: the part tune of --example.
+    each task (extra parquet). Settings can be searched first (extra tune):
+    the part tune of --example.
     """
     if example:
         from unmask.sweep import example as text
@@ -180,10 +196,12 @@ def sweep(
         return
     if plan is None:
         raise InputError("say which plan: unmask sweep plan.toml; unmask sweep --example prints one to start from")
+    from unmask.audit.budget import seconds_of
     from unmask.cli.sweep import list_step, sweep_step
     from unmask.sweep.engine import Workers
 
     if only_list:
         list_step(plan, out, json)
     else:
-        sweep_step(plan, out, Workers(backend, jobs, address, gpus), json)
+        longest = None if limit is None else seconds_of(limit, "a limit")
+        sweep_step(plan, out, Workers(backend, jobs, address, gpus, limit=longest), json)

@@ -30,6 +30,7 @@ __all__ = [
     "DropOption",
     "ExplainersOption",
     "FigureOption",
+    "GpusOption",
     "JsonOption",
     "KOption",
     "KindOption",
@@ -281,10 +282,10 @@ BackendOption = Annotated[
     ),
 ]
 AddressOption = Annotated[
-    str | None,
-    typer.Option(
-        "--address", metavar="HOST:PORT", help="Of the Ray cluster; without it one is started on this machine."
-    ),
+    str | None, typer.Option("--address", metavar="HOST:PORT", help="Of the Ray cluster; without it one starts here.")
+]
+GpusOption = Annotated[
+    float, typer.Option("--gpus", metavar="PART", help="With Ray: the part of a GPU for each task, such as 0.25.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 TaskOption = Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,8 +41,7 @@ def sweep_step(path: Path, out: Path, workers: Workers, as_json: bool) -> None:
     else:
         _show(result, out)
     if result["failed"]:
-        told = "; ".join(f"{failure['task']}: {failure['why']}" for failure in result["failed"])
-        raise UnmaskError(f"{len(result['failed'])} tasks failed, the others are kept: {told}")
+        raise UnmaskError(f"{len(result['failed'])} tasks failed, the others are kept: {_reasons(result['failed'])}")
 
 
 def _show(result: Mapping[str, Any], out: Path) -> None:
@@ -52,8 +51,18 @@ def _show(result: Mapping[str, Any], out: Path) -> None:
         tell(f"searched: {found['task']}: {best}")
     if result["summary"]:
         show_rows([_line(line) for line in result["summary"]], as_json=False)
-    tell(f"{result['done']} of {result['tasks']} tasks are done, {result['measured']} were measured now")
+    searched = f", after {result['trials']} trials" if result["trials"] else ""
+    tell(f"{result['done']} of {result['tasks']} tasks are done, {result['measured']} were measured now{searched}")
     tell(f"written: {out / TABLE}, a line for each number of each task")
+
+
+def _reasons(failed: Sequence[Mapping[str, str]]) -> str:
+    """Each reason once, with one of its tasks: those stand above one by one."""
+    tasks: dict[str, list[str]] = {}
+    for failure in failed:
+        tasks.setdefault(failure["why"], []).append(failure["task"])
+    more = {why: f" (and {len(own) - 1} more)" if len(own) > 1 else "" for why, own in tasks.items()}
+    return "; ".join(f"{own[0]}{more[why]}: {why}" for why, own in tasks.items())
 
 
 def _line(line: Mapping[str, Any]) -> dict[str, Any]:

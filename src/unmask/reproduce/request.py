@@ -23,9 +23,10 @@ QUICK_RATIONALES = ("random", "first-k", "last-k", "rnp", "rnp+hasty-generator",
 
 @dataclass(frozen=True)
 class Request:
-    """`rows` and `metrics` empty mean all of them; `jobs` rows are measured side by side.
+    """`rows` and `metrics` empty mean all of them; `jobs` rows are measured side by side (None: two).
 
-    With the backend "ray" they are measured on a cluster whose machines all see the folder.
+    With the backend "ray" they are measured on a cluster whose machines all see the folder, as many as it has cores
+    for where `jobs` is None, each with `gpus` of a GPU.
     """
 
     paper: str
@@ -34,11 +35,12 @@ class Request:
     rows: tuple[str, ...] = ()
     scale: Scale | str = "default"
     seeds: int = 1
-    jobs: int = 2
+    jobs: int | None = None
     folder: Path = Path("results")
     metrics: tuple[str, ...] = ()
     backend: str = "joblib"
     address: str | None = None
+    gpus: float = 0.0
 
     def __post_init__(self) -> None:
         self.workers()
@@ -47,7 +49,8 @@ class Request:
 
     def workers(self) -> Workers:
         """Who measures; a mistake in it is refused."""
-        return Workers(self.backend, self.jobs, self.address)
+        jobs = 2 if self.jobs is None and self.backend != "ray" else self.jobs
+        return Workers(self.backend, jobs, self.address, self.gpus)
 
     def tables(self) -> list[Table]:
         every = tables_of(self.paper)

@@ -8,6 +8,7 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -43,8 +44,34 @@ MEASURES: dict[str, Callable[[Trial, Path], dict[str, Any]]] = {
 
 def run(request: Request, say: Callable[[str], None] = progress.say) -> dict[str, Any]:
     """Measure what is missing, then give the tables as in the JSON contract."""
+    trials = request.trials()  # a mistake in what is asked for is told before anything is made
+    with _alone(request):
+        return _run(request, trials, say)
+
+
+@contextmanager
+def _alone(request: Request) -> Iterator[None]:
+    """Inside, nobody else measures this paper in this folder: two would clear what the other keeps."""
+    from filelock import FileLock, Timeout
+
+    cache = request.folder / ".models"
+    cache.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(cache / f"{request.paper}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise InputError(
+            f"{request.paper} is being measured in {request.folder} already; wait for that, or name another folder "
+            "(--results)"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _run(request: Request, trials: Sequence[Trial], say: Callable[[str], None]) -> dict[str, Any]:
     started = time.perf_counter()
-    trials = request.trials()
     done, failed = stored(request.folder, trials), dict[str, str]()
     waiting = unread(trials, done)
     missing = _unique(t for t in trials if not _complete(t, done, waiting, request.folder))
@@ -176,9 +203,10 @@ def _judge(request: Request, trials: Sequence[Trial], say: Callable[[str], None]
         try:
             for line in read(group, trials[0].scale, done, cache):
                 _keep(request.folder, group[0], trials[0].scale, line)
-        except UnmaskError as error:
-            failed[f"readings of {name}"] = str(error)
-            say(f"the judges of {name} failed: {error}")
+        except Exception as error:
+            why = str(error) if isinstance(error, UnmaskError) else f"{type(error).__name__}: {error}"
+            failed[f"readings of {name}"] = why
+            say(f"the judges of {name} failed: {why}")
     return failed
 
 

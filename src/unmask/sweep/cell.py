@@ -4,37 +4,42 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import chdir, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.metadata import version
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from unmask import api
+from unmask import api, devices
 from unmask.audit import chosen, lighter
 from unmask.audit.memo import code
 from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
 from unmask.auto import SET_AUTO
-from unmask.cli.sources import Source, check_source, data_of, is_file, task_of
+from unmask.cli.sources import Source, check_source, data_of, task_of
 from unmask.errors import InputError
 from unmask.loading import load as load_explainer
 from unmask.methods import MODELS, make
 from unmask.models import Wrapped, bind
 from unmask.report.plain import as_json
+from unmask.sweep.content import ITSELF, check_package, content
 from unmask.sweep.plan import Plan
 from unmask.task import seeded
 from unmask.types import Dataset
 
-__all__ = ["Cell", "Place", "cells_of", "content", "made", "measure"]
+__all__ = ["Cell", "Place", "cells_of", "check_data", "made", "measure"]
 
-ITSELF = "itself"  # the model of a method that is a model
+OPTIONS = r"--(data|drop|kind|label|model|outputs|parts|takes|text)\b"
+OTHERWISE = (
+    "this machine has other files than the one that made the plan, or another version of unmask or torch; give all of "
+    "them the same"
+)
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,8 @@ class Cell:
         return f"{where} {','.join(self.checks)}".rstrip() + tail
 
     def key(self, home: Path) -> str:
-        """Its configuration as a hash; files count by what is in them."""
-        return _hashed([asdict(self), code(), content(home, self.source)])
+        """Its configuration as a hash; files count by what is in them, unmask by its source, torch by its version."""
+        return _hashed([asdict(self), code(), version("torch"), content(home, self.source)])
 
     def fitting(self) -> dict[str, Any]:
         """What its explainer depends on."""
@@ -78,10 +83,19 @@ class Place:
     cache: Path
 
 
+@contextmanager
+def as_settings() -> Iterator[None]:
+    """What the command line calls options are settings of a plan."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(re.sub(OPTIONS, r"\1", str(error))) from error
+
+
 def cells_of(plan: Plan, home: Path) -> list[Cell]:
     """Every task of a plan; those that train the same model stand apart, so that few wait for each other."""
     cells = [cell for seed in plan.seeds for cell in _cells(plan, seed)]
-    with chdir(home):
+    with chdir(home), as_settings():
         for source in dict.fromkeys(cell.source for cell in cells if cell.source.model != ITSELF):
             check_source(source)
     for cell in cells:
@@ -91,6 +105,18 @@ def cells_of(plan: Plan, home: Path) -> list[Cell]:
         turns.append((seen[cell.source], cell))
         seen[cell.source] += 1
     return [cell for _, cell in sorted(turns, key=lambda turn: turn[0])]
+
+
+def check_data(cells: Sequence[Cell], home: Path) -> None:
+    """Read each data set once, with one seed: columns and packages that are not there, or too high a k, are refused."""
+    firsts = {(cell.source.data, cell.k): cell for cell in cells}
+    with chdir(home), as_settings():
+        for model in dict.fromkeys(cell.source.model for cell in cells):
+            check_package(home, model)
+        for cell in firsts.values():
+            d = _data(cell.source, home, content(Path(), cell.source)).train.valid.shape[1]
+            if cell.k > d:
+                raise InputError(f"a row of {cell.source.data} has {d} units, so k = {cell.k} of them cannot be kept")
 
 
 def _cells(plan: Plan, seed: int) -> Iterator[Cell]:
@@ -120,10 +146,15 @@ def made(cell: Cell) -> Any:
     return seeded(make(cell.method, cell.k, cell.removal, cell.settings), cell.source.seed)
 
 
-def measure(cell: Cell, place: Place) -> dict[str, Any]:
-    """The rows of the audit of this one method, its verdict, and how long it took."""
+def measure(cell: Cell, place: Place, key: str | None = None) -> dict[str, Any]:
+    """The rows of the audit of this one method, its verdict, and how long it took.
+
+    `key` is that of the planner; where this machine makes another one of the task, it measures nothing.
+    """
     started = time.perf_counter()
     with chdir(place.home) if place.home.is_dir() else nullcontext():
+        if key not in (None, cell.key(Path())):
+            raise InputError(OTHERWISE)
         files = content(Path(), cell.source)
         data = _data(cell.source, place.home, files)
         model, explainer = _fitted(cell, data, place, files)
@@ -139,6 +170,7 @@ def measure(cell: Cell, place: Place) -> dict[str, Any]:
         "rows": [{name: value for name, value in row.items() if name != "values"} for row in found],
         "verdict": verdict.verdict if verdict else None,
         "reasons": list(verdict.reasons) if verdict else [],
+        "device": devices.pick().type,
         "seconds": round(time.perf_counter() - started, 3),
     }
 
@@ -170,15 +202,17 @@ def _fitted(cell: Cell, data: Dataset, place: Place, files: tuple[str, ...]) -> 
         explainer.fit(data)
         return explainer.model(), explainer
     model = _model(cell.source, place, files)
-    if explainer is None:
-        return model, api.fit(model, data, cell.k, removal=cell.removal, seed=cell.source.seed)
-    if not hasattr(explainer, "recipe"):
+    if explainer is not None and not hasattr(explainer, "recipe"):
         return model, explainer.fit(model, data)
     folder = place.cache / _hashed([cell.fitting(), code(), files])
     with _alone(folder.with_suffix(".lock")):
         if folder.exists():
             return model, load_explainer(folder, model=model, data=data)
-        explainer.fit(model, data).save(folder)
+        if explainer is None:
+            explainer = api.fit(model, data, cell.k, removal=cell.removal, seed=cell.source.seed)
+        else:
+            explainer.fit(model, data)
+        explainer.save(folder)
     return model, explainer
 
 
@@ -193,38 +227,3 @@ def _alone(path: Path) -> Any:
 def _hashed(parts: Any) -> str:
     text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def content(home: Path, source: Source) -> tuple[str, ...]:
-    """What is in the files that a task reads: its data, its model, or the package that makes its model.
-
-    What that package reads in turn, such as weights beside it, is not known here.
-    """
-    paths = [home / source.data] if is_file(source.data, home) else []
-    if source.model not in (ITSELF, "reference"):
-        given = home / source.model
-        paths.append(given if given.exists() else _package(home, source.model.partition(":")[0].partition(".")[0]))
-    files = [file.absolute() for path in paths for file in _files(path)]
-    return tuple(_digest(file, file.stat().st_mtime_ns) for file in files)
-
-
-def _package(home: Path, name: str) -> Path:
-    """The file or the folder of a package, below `home` or installed."""
-    near = next((path for path in (home / f"{name}.py", home / name) if path.exists()), None)
-    spec = find_spec(name) if near is None else None
-    if spec is None or spec.origin is None:
-        return near or home / name
-    return Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
-
-
-def _files(path: Path) -> list[Path]:
-    """The file, or every file of a folder but what Python compiled."""
-    if not path.is_dir():
-        return [path] if path.is_file() else []
-    return sorted(file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
-
-
-@cache
-def _digest(path: Path, changed: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "blake2b").hexdigest()[:16]

@@ -18,12 +18,15 @@ WINDOW = 1000  # jobs handed to the cluster at a time, where nobody says: it gro
 
 
 def on_cluster(
-    ray: Any, workers: Workers, handed: Handed, jobs: Sequence[Job], alone: bool
+    ray: Any, workers: Workers, handed: Handed, jobs: Sequence[Job], again: bool
 ) -> Iterator[tuple[str, Any]]:
-    """Each job tried once; where a worker or its machine dies, what it was doing failed, and nothing else."""
+    """Each job tried once; where a worker or its machine dies, what it was doing failed, and nothing else.
+
+    So it is known who is at fault, and what is tried again is tried side by side as well.
+    """
     remote = ray.remote(num_cpus=1, num_gpus=workers.gpus, max_retries=0)(attempt)
     queue, running = deque(jobs), dict[Any, Job]()
-    most = 1 if alone else workers.jobs or WINDOW
+    most = workers.jobs or WINDOW
     try:
         while queue or running:
             while queue and len(running) < most:

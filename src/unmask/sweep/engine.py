@@ -1,26 +1,29 @@
 """One engine for all that is done many times over: jobs in, outcomes out as they come.
 
-What fails is tried once more when all others are done, and then reported; it never stops the others. The same jobs
-give the same results wherever they run.
+What fails is tried once more when all others are done, and then reported; it never stops the others.
 """
 
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 from unmask.errors import InputError, unknown
 
-__all__ = ["BACKENDS", "Failure", "Handed", "Job", "Outcome", "Workers", "attempt", "run"]
+__all__ = ["BACKENDS", "Failure", "Handed", "Job", "LateError", "Outcome", "Workers", "attempt", "joined", "run"]
 
 BACKENDS = ("joblib", "ray")
 TRIES = 2
 Tried = Callable[[Sequence["Job"], bool], Iterator[tuple[str, Any]]]
-"""Tries each of some jobs once: at the same time, or (True) each alone."""
+"""Tries each of some jobs once: at the same time, or (True) once more, where it must show which of them is at fault."""
+Told = Callable[[str, "Failure"], None]
+"""Hears of a job that failed and will be tried again."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 HANDED = ("UNMASK_DATA",)  # what workers are told of the caller's environment
 
@@ -52,7 +55,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Workers:
-    """Who does the work: `jobs` at a time (None: as many as there are cores), each with `threads` threads.
+    """Who does the work: `jobs` at a time (None: as many as there are cores, or one where they would share a GPU), each
+    with `threads` threads and for `limit` seconds at most (None: as long as it takes).
 
     With `jobs` 1 all is done in this process, else nothing: whatever ends a worker leaves this one alive. On Ray every
     job takes a core and `gpus` of a GPU, and without `address` a cluster is started on this machine. `threads` None:
@@ -64,6 +68,7 @@ class Workers:
     address: str | None = None
     gpus: float = 0.0
     threads: int | None = None
+    limit: float | None = None
 
     def __post_init__(self) -> None:
         if self.backend not in BACKENDS:
@@ -79,7 +84,7 @@ class Workers:
     @property
     def at_once(self) -> int:
         """How many jobs run on this machine at a time."""
-        return self.jobs or os.cpu_count() or 1
+        return self.jobs or _usual_jobs()
 
 
 @dataclass(frozen=True)
@@ -88,28 +93,44 @@ class Handed:
 
     threads: int | None
     environment: tuple[tuple[str, str], ...] = ()
+    limit: float | None = None
     apart: bool = True  # in a process of its own, whose progress nobody sees
 
 
-def run(jobs: Sequence[Job], workers: Workers) -> Iterator[Outcome]:
-    """The outcome of each job, once each, in the order in which they are ready."""
+class LateError(BaseException):
+    """A job took too long; no `except Exception` on its way keeps it from ending."""
+
+
+def run(jobs: Sequence[Job], workers: Workers, told: Told | None = None) -> Iterator[Outcome]:
+    """The outcome of each job, once each, in the order in which they are ready; `told` hears what is tried again."""
     if len({job.key for job in jobs}) < len(jobs):
         raise InputError("two jobs have the same key; every job needs one of its own")
     if jobs:
         with _hired(workers, len(jobs)) as tried:
-            yield from _outcomes(jobs, tried)
+            yield from _outcomes(jobs, tried, told)
 
 
-def _outcomes(jobs: Sequence[Job], tried: Tried) -> Iterator[Outcome]:
-    """All jobs at the same time, then those that failed, each alone."""
+def joined(workers: Workers) -> AbstractContextManager[object]:
+    """Inside, a Ray cluster is joined once for all that runs there; elsewhere there is nothing to join."""
+    if workers.backend != "ray":
+        return nullcontext()
+    from unmask.sweep.cluster import connected
+
+    return connected(workers)
+
+
+def _outcomes(jobs: Sequence[Job], tried: Tried, told: Told | None) -> Iterator[Outcome]:
+    """All jobs at the same time, then once more those that failed."""
     by_key, waiting = {job.key: job for job in jobs}, list(jobs)
     for tries in range(1, TRIES + 1):
         again = []
         for key, result in tried(waiting, tries > 1):
-            if isinstance(result, Failure) and not result.final and tries < TRIES:
-                again.append(by_key[key])
-            else:
+            if not isinstance(result, Failure) or result.final or tries == TRIES:
                 yield Outcome(key, result, tries)
+                continue
+            again.append(by_key[key])
+            if told is not None:
+                told(key, result)
         waiting = again
 
 
@@ -122,19 +143,27 @@ def _hired(workers: Workers, jobs: int) -> Iterator[Tried]:
         from unmask.sweep.cluster import connected, on_cluster
 
         with connected(workers) as ray:
-            yield partial(on_cluster, ray, workers, Handed(threads, known))
+            yield partial(on_cluster, ray, workers, Handed(threads, known, workers.limit))
     elif workers.at_once == 1:
-        yield partial(_here, Handed(workers.threads, apart=False))
+        yield partial(_here, Handed(workers.threads, limit=workers.limit, apart=False))
     else:
         from unmask.sweep.local import in_processes
 
-        yield partial(in_processes, min(workers.at_once, jobs), Handed(threads, known))
+        yield partial(in_processes, min(workers.at_once, jobs), Handed(threads, known, workers.limit))
 
 
 def _usual() -> int:
     """Threads of a worker where nobody says: as the environment has it (of "4,2" the first number), else one."""
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     return max(1, int(first)) if first.isdigit() else 1
+
+
+def _usual_jobs() -> int:
+    """Jobs at a time where nobody says: as many as this process may use cores; on a GPU, which all would share, one."""
+    import joblib
+    import torch
+
+    return 1 if torch.cuda.is_available() else max(1, joblib.cpu_count())
 
 
 def _here(handed: Handed, jobs: Sequence[Job], alone: bool) -> Iterator[tuple[str, Any]]:
@@ -147,8 +176,10 @@ def attempt(work: Callable[[], Any], handed: Handed) -> Any:
     try:
         if handed.apart:
             _settle(handed)
-        with _threads(handed.threads):
+        with _threads(handed.threads), _within(handed.limit):
             return work()
+    except LateError as late:
+        return Failure(str(late), final=True)
     except (Exception, SystemExit) as error:
         return Failure(f"{type(error).__name__}: {error}", final=isinstance(error, InputError))
 
@@ -179,3 +210,22 @@ def _threads(count: int | None) -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def _within(limit: float | None) -> Iterator[None]:
+    """Whoever is inside for longer is thrown out, as soon as Python has a word; only the main thread can be told."""
+    if limit is None or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise LateError(f"it took longer than {limit:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

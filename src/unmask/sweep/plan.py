@@ -22,6 +22,7 @@ __all__ = ["DataPart", "MethodPart", "ModelPart", "Plan", "Range", "Tune", "as_p
 SPLITS = ("train", "validation", "test")
 TOLD = 3  # faults of a plan that are told at a time
 STRICT = {"extra": "forbid"}
+KINDS_OF_SPACE = ("Range", "list[any]")  # how the checker names what a space may be
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class MethodPart:
 
 @dataclass(frozen=True)
 class Range:
-    """From where to where a number is searched; `log`: by factors."""
+    """From where to where a number is searched; `log`: by factors. Settings that are whole numbers stay whole."""
 
     __pydantic_config__ = STRICT
     low: float
@@ -73,6 +74,11 @@ class Range:
         if not self.low < self.high or (self.log and self.low <= 0):
             positive = ", above 0 where log is true" if self.log else ""
             raise InputError(f"low must be below high{positive}, got {self.low:g} and {self.high:g}")
+
+    @property
+    def whole(self) -> bool:
+        """Whether both ends are whole numbers."""
+        return self.low == int(self.low) and self.high == int(self.high)
 
 
 @dataclass(frozen=True)
@@ -120,7 +126,7 @@ def read_plan(path: Path) -> Plan:
     """The plan in a file; whatever is wrong with it is one sentence."""
     start = "unmask sweep --example prints one to start from"
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"cannot read the plan {path}: {error.strerror or error}; {start}") from error
     except ValueError as error:  # no TOML, or no text
@@ -152,16 +158,23 @@ def as_plan(raw: Mapping[str, Any]) -> Plan:
 
 
 def _sentence(fault: Mapping[str, Any]) -> str:
-    *above, last = fault["loc"] or ("",)
-    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"]).lstrip(".")
+    place = [part for part in fault["loc"] if part not in KINDS_OF_SPACE]
+    *above, last = place or ("",)
+    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
     if fault["type"].startswith("missing"):
         return f"{where} is missing"
     if fault["type"] == "unexpected_keyword_argument":
         owners = {"datasets": DataPart, "models": ModelPart, "methods": MethodPart, "tune": Tune}
         owner = owners.get(str(above[0]), Plan) if above else Plan
+        owner = Range if place[:2] == ["tune", "space"] else owner
         return str(unknown(f"setting {where}:", str(last), [f.name for f in fields(owner)]))
+    if fault["type"] in ("tuple_type", "list_type"):
+        between = ", or a range {low = 0.1, high = 1.0}" if place[:2] == ["tune", "space"] else ""
+        return f"{where} must be a list in square brackets{between}, got {fault['input']!r}"
     said = str(fault["msg"]).removeprefix("Value error, ")
-    return f"{where}: {said[:1].lower()}{said[1:]}" + ("" if "got" in said else f", got {fault['input']!r}")
+    return f"{where}: {said[:1].lower()}{said[1:]}" + (
+        "" if "got" in said or "?" in said else f", got {fault['input']!r}"
+    )
 
 
 def _check(plan: Plan, home: Path) -> None:
@@ -173,7 +186,8 @@ def _check(plan: Plan, home: Path) -> None:
             raise unknown("method", method.method, ["auto", *METHODS, *MODELS])
         if (method.name or method.method) in CONTROLS:
             raise InputError(
-                f"{method.method} is a control that every audit has; leave it out (the column null), or give it a name"
+                f"{method.name or method.method} is the name of a control that every audit has (the column null); "
+                "leave it out, or give it another name"
             )
     for group in plan.groups():
         chosen(group)
@@ -182,6 +196,10 @@ def _check(plan: Plan, home: Path) -> None:
             raise unknown(what, given, known)
     if plan.rows < 2:
         raise InputError(f"rows, drawn for each audit, must be at least 2, got {plan.rows}")
+    if plan.tune and plan.split == "validation":
+        raise InputError(
+            "settings are searched on validation rows, so split must be test or train; leave it out for test"
+        )
     _check_counts(plan)
     _check_names(plan)
     _check_models(plan)
@@ -189,6 +207,8 @@ def _check(plan: Plan, home: Path) -> None:
 
 def _check_data(part: DataPart, plan: Plan, home: Path) -> None:
     if not is_file(part.data, home) or not (home / part.data).exists():
+        if is_file(part.data, home):
+            raise InputError(f"there is no file {home / part.data}; paths are seen from the folder of the plan")
         if part.data.partition(":")[0] not in DATASETS:
             raise unknown("data set or file", part.data, DATASETS)
         named(part.data)
@@ -215,9 +235,13 @@ def _check_counts(plan: Plan) -> None:
 
 
 def _check_models(plan: Plan) -> None:
-    """A model stands once for each data set: its name is all that tells its results from others."""
+    """A model stands once for each data set, for its name is all that tells its results from others; one at least."""
+    wanted = any(method.method not in MODELS for method in plan.methods)
     for data in plan.datasets:
-        if twice := _twice(model.model for model in plan.models if not model.on or data.data in model.on):
+        there = [model.model for model in plan.models if not model.on or data.data in model.on]
+        if wanted and not there:
+            raise InputError(f"no model is for {data.data}: every model is `on` other data; add one, or leave it out")
+        if twice := _twice(there):
             raise InputError(f"models has {twice!r} twice for {data.data}; leave one out, or say `on` which data it is")
 
 

@@ -6,7 +6,7 @@ import importlib.util
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -14,10 +14,10 @@ from typing import Any
 
 from unmask import progress
 from unmask.errors import InputError
-from unmask.sweep.cell import Cell, Place, cells_of, measure
-from unmask.sweep.engine import Failure, Job, Workers, run
+from unmask.sweep.cell import Cell, Place, cells_of, check_data, measure
+from unmask.sweep.engine import Failure, Job, Outcome, Workers, joined, run
 from unmask.sweep.plan import Plan
-from unmask.sweep.table import rows_of, summary_of, write_table
+from unmask.sweep.table import keys_in, rows_of, summary_of, write_table
 from unmask.sweep.tuning import Search, space_of
 from unmask.writing import write_text
 
@@ -43,11 +43,15 @@ class Run:
 
     def result(self, cell: Cell) -> dict[str, Any] | None:
         """What was kept of a task; what cannot be read is measured again."""
-        try:
-            found: dict[str, Any] = json.loads(self.path(cell).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-        return found
+        return _read(self.path(cell))
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def sweep(
@@ -62,24 +66,63 @@ def sweep(
     started = time.perf_counter()
     cells = cells_of(plan, home.absolute())
     going = Run(out.absolute(), home.absolute(), workers, say)
-    tuned: list[dict[str, Any]] = []
-    cells = _tuned(going, plan, cells, tuned)  # before the table is touched: with which settings is known only now
-    before = sum(going.result(cell) is not None for cell in cells)
-    say(f"{len(cells)} tasks, {before} of them done before")
-    try:
-        _measure(going, cells, "sweeping", going.failed)
-    finally:  # after Ctrl-C, too: the table of what there is
-        found = [(cell, result) for cell in cells if (result := going.result(cell)) is not None]
-        rows = [row for cell, result in found for row in rows_of(cell, going.path(cell).stem, result)]
-        write_table(going.out / TABLE, rows)
+    if plan.tune is None and not _missing(going, cells):
+        return _told(going, cells, [], started)
+    if workers.address is None:  # elsewhere data may be where the workers are, and nowhere else
+        check_data(cells, going.home)
+    with joined(workers):
+        tuned: list[dict[str, Any]] = []
+        cells = _tuned(going, plan, cells, tuned)  # before the table is touched: with which settings is known only now
+        try:
+            _sweep(going, cells)
+        except BaseException:  # after Ctrl-C, too: the table of what there is
+            _write(going, cells)
+            raise
+    return _told(going, cells, tuned, started)
+
+
+def _sweep(going: Run, cells: Sequence[Cell]) -> None:
+    missing = _missing(going, cells)
+    going.say(f"{len(cells)} tasks, {len(cells) - len(missing)} of them done before")
+    if old := _outdated(going, cells):
+        going.say(f"{old} more were done by another version of unmask or torch, or with other files: measured again")
+    _measure(going, cells, "sweeping", going.failed)
+
+
+def _missing(going: Run, cells: Sequence[Cell]) -> list[Cell]:
+    return [cell for cell in cells if going.result(cell) is None]
+
+
+def _outdated(going: Run, cells: Sequence[Cell]) -> int:
+    """How many of the tasks that are to be done were done otherwise: their configuration is here under another key."""
+    wanted = {json.dumps(asdict(cell), sort_keys=True) for cell in _missing(going, cells)}
+    there = (_read(path) for path in (going.out / "tasks").glob("*.json"))
+    return len(wanted & {json.dumps(found.get("configuration"), sort_keys=True) for found in there if found})
+
+
+def _write(going: Run, cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """The table of what is there of these tasks; its rows."""
+    found = [(cell, result) for cell in cells if (result := going.result(cell)) is not None]
+    rows = [row for cell, result in found for row in rows_of(cell, going.path(cell).stem, result)]
+    if others := keys_in(going.out / TABLE) - {going.path(cell).stem for cell in cells}:
+        kept = f"their results stay in {going.out.name}/tasks"
+        going.say(f"{TABLE} held tasks that are not in this plan ({len(others)}); they leave it, {kept}")
+    write_table(going.out / TABLE, rows)
+    return rows
+
+
+def _told(going: Run, cells: Sequence[Cell], tuned: Sequence[Mapping[str, Any]], started: float) -> dict[str, Any]:
+    """The table, and what was done and what failed."""
+    rows, own = _write(going, cells), {cell.key(going.home) for cell in cells}
     return {
         "tasks": len(cells),
-        "done": len(found),
-        "measured": len(going.fresh),
+        "done": len(cells) - len(_missing(going, cells)),
+        "measured": len(own & set(going.fresh)),
+        "trials": len(set(going.fresh) - own),
         "failed": [{"task": task, "why": why} for task, why in going.failed.items()],
         "trials passed over": [{"trial": trial, "why": why} for trial, why in going.passed_over.items()],
-        "tuned": tuned,
-        "results": str(out / TABLE),
+        "tuned": list(tuned),
+        "results": str(going.out / TABLE),
         "seconds": round(time.perf_counter() - started, 1),
         "versions": {name: version(name) for name in ("unmask", "torch")},
         "summary": summary_of(rows),
@@ -99,19 +142,29 @@ def listed(plan: Plan, out: Path, home: Path = Path()) -> list[dict[str, Any]]:
 
 def _measure(going: Run, cells: Sequence[Cell], title: str, failed: dict[str, str]) -> None:
     """All that is missing of these, each written down when it is ready; what fails goes to `failed`."""
-    missing = {cell.key(going.home): cell for cell in cells if going.result(cell) is None}
+    missing = {cell.key(going.home): cell for cell in _missing(going, cells)}
     place = Place(going.home, going.out / "cache")
-    jobs = [Job(key, partial(measure, cell, place)) for key, cell in missing.items()]
+    jobs = [Job(key, partial(measure, cell, place, key)) for key, cell in missing.items()]
+
+    def again(key: str, failure: Failure) -> None:
+        going.say(f"failed once, and is tried again at the end: {_named(missing[key])}: {failure.why}")
+
     with progress.bar(title, len(jobs)) as step:
-        for outcome in run(jobs, going.workers):
+        for number, outcome in enumerate(run(jobs, going.workers, again), 1):
             cell = missing[outcome.key]
             if isinstance(outcome.result, Failure):
                 failed[_named(cell)] = outcome.result.why
                 going.say(f"failed: {_named(cell)}: {outcome.result.why}")
             else:
-                going.fresh.append(outcome.key)
-                write_text(going.path(cell), json.dumps({"key": outcome.key, "tries": outcome.tries, **outcome.result}))
+                _keep(going, cell, outcome, f"{number} of {len(jobs)} done")
             step(cell.label)
+
+
+def _keep(going: Run, cell: Cell, outcome: Outcome, done: str) -> None:
+    going.fresh.append(outcome.key)
+    write_text(going.path(cell), json.dumps({"key": outcome.key, "tries": outcome.tries, **outcome.result}))
+    if not progress.shown():  # a log shows life by lines
+        going.say(f"{done}: {_named(cell)}")
 
 
 def _named(cell: Cell) -> str:
@@ -142,9 +195,20 @@ def _tuned(going: Run, plan: Plan, cells: Sequence[Cell], told: list[dict[str, A
         cell = searches[key].cell
         told.append({"task": cell.label, "settings": settings, "value": value, "aim": searches[key].tune.aim})
         if value is None:
-            going.say(f"{cell.label}: every trial failed or was rejected, so its own settings stay")
+            _unsettled(going, searches[key])
     best = [found.get(_bare(cell).key(going.home), ({}, None))[0] for cell in cells]
     return [replace(cell, settings={**cell.settings, **extra}) for cell, extra in zip(cells, best, strict=True)]
+
+
+def _unsettled(going: Run, search: Search) -> None:
+    """A search that found nothing: no trial ended, which is a failure, or the audit rejected whatever was tried."""
+    label = search.cell.label
+    if search.ended:
+        going.say(f"{label}: the audit rejects all that was tried, so its own settings stay")
+        return
+    own = [why for trial, why in going.passed_over.items() if trial.startswith(label)]
+    going.failed[f"searching settings of {label}"] = f"every trial failed, the last one so: {own[-1] if own else '?'}"
+    going.say(f"{label}: every trial failed, so its own settings stay")
 
 
 def _bare(cell: Cell) -> Cell:

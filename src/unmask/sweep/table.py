@@ -13,9 +13,9 @@ from unmask.report.plain import row_columns
 from unmask.sweep.cell import Cell
 from unmask.writing import write_bytes
 
-__all__ = ["COLUMNS", "rows_of", "summary_of", "write_table"]
+__all__ = ["COLUMNS", "keys_in", "rows_of", "summary_of", "write_table"]
 
-FACTS = ("dataset", "model", "method", "settings", "k", "seed", "checks", "split", "removal")
+FACTS = ("dataset", "model", "method", "name", "settings", "k", "seed", "checks", "split", "removal", "device")
 COLUMNS = ("key", *FACTS, "verdict", *row_columns()[1:])
 """What a task was, its verdict, and a row of its audit."""
 NUMBERS = {"k": "Int64", "seed": "Int64", "n": "Int64", "passed": "boolean"}
@@ -28,13 +28,15 @@ def rows_of(cell: Cell, key: str, result: Mapping[str, Any]) -> Iterator[dict[st
         "key": key,
         "dataset": cell.source.data,
         "model": cell.source.model,
-        "method": cell.name,
+        "method": cell.method,
+        "name": cell.name,
         "settings": json.dumps(dict(cell.settings), sort_keys=True),
         "k": cell.k,
         "seed": cell.source.seed,
         "checks": ",".join(cell.checks),
         "split": cell.split,
         "removal": cell.removal,
+        "device": result.get("device"),
         "verdict": result["verdict"],
     }
     for row in result["rows"]:
@@ -51,11 +53,21 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     write_bytes(path, content.getvalue())
 
 
+def keys_in(path: Path) -> set[str]:
+    """The tasks that a table holds; none where it is no such table."""
+    import pandas as pd
+
+    try:
+        return set(pd.read_parquet(path, columns=["key"])["key"])
+    except (OSError, ValueError):
+        return set()
+
+
 def summary_of(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """For each data set, model and method: seeds, verdicts, and the mean of each check over seeds."""
     groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
-        groups.setdefault((row["dataset"], row["model"], row["method"]), []).append(row)
+        groups.setdefault((row["dataset"], row["model"], row["name"]), []).append(row)
     return [_summed(names, group) for names, group in groups.items()]
 
 

@@ -6,7 +6,7 @@ Trials are drawn a few at a time and told in the order they were drawn, so the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,15 +33,40 @@ BEGIN = 5  # trials drawn at random before the search learns from what it saw
 
 
 def space_of(cell: Cell, tune: Tune) -> dict[str, Range | list[Any]]:
-    """What is searched for a cell; what its settings fix is not."""
+    """What is searched for a cell; what its settings fix is not, and what the method would refuse is refused here."""
     space = tune.space.get(cell.method, SPACES.get(cell.method, {}))
     explainer = made(cell)
     for name, among in space.items():
+        where = f"tune.space.{cell.method}.{name}"
         if not hasattr(explainer, name):
             raise unknown(f"setting of {cell.method} to search", name, vars(explainer))
         if isinstance(among, list) and not among:
-            raise InputError(f"tune.space.{cell.method}.{name} is empty; name what to choose from")
+            raise InputError(f"{where} is empty; name what to choose from")
+        if isinstance(among, Range) and _is_whole(explainer, name) and not among.whole:
+            raise InputError(f"{where} is a whole number, so its range goes from one to another; got {_ends(among)}")
+        for value in among if isinstance(among, list) else (among.low, among.high):
+            _try(cell, name, value, where)
     return {name: among for name, among in space.items() if name not in cell.settings}
+
+
+def _try(cell: Cell, name: str, value: Any, where: str) -> None:
+    try:
+        made(replace(cell, settings={**cell.settings, name: _as_own(made(cell), name, value)}))
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+
+
+def _is_whole(explainer: Any, name: str) -> bool:
+    return type(getattr(explainer, name)) is int
+
+
+def _as_own(explainer: Any, name: str, value: Any) -> Any:
+    """Ends of a range are numbers with a point; where the method's own value is whole, they are, too."""
+    return int(value) if isinstance(value, float) and _is_whole(explainer, name) else value
+
+
+def _ends(among: Range) -> str:
+    return f"{among.low:g} and {among.high:g}"
 
 
 class Search:
@@ -57,14 +82,15 @@ class Search:
         own = {name: getattr(made(cell), name) for name in self.space}
         if all(_inside(value, self.space[name]) for name, value in own.items()):
             self.study.enqueue_trial(own)
+        self.whole = {name for name in self.space if _is_whole(made(cell), name)}
         self.asked: list[Any] = []
-        self.left = tune.trials
+        self.left, self.ended = tune.trials, 0  # trials to be asked for, and those that gave a value
 
     def ask(self) -> list[Cell]:
         """The next trials, none when all were asked for."""
         count = min(self.left, self.tune.at_once)
         self.left -= count
-        self.asked = [self.study.ask(_distributions(self.space)) for _ in range(count)]
+        self.asked = [self.study.ask(_distributions(self.space, self.whole)) for _ in range(count)]
         return [trial_of(self.cell, self.tune, trial.params) for trial in self.asked]
 
     def tell(self, results: Sequence[Mapping[str, Any] | None]) -> None:
@@ -75,6 +101,7 @@ class Search:
             if result is None or value is None:
                 self.study.tell(trial, state=state.FAIL)
                 continue
+            self.ended += 1
             trial.set_constraint("rejected", float(result["verdict"] == "reject"))
             self.study.tell(trial, value)
 
@@ -104,14 +131,17 @@ def _inside(value: Any, among: Range | list[Any]) -> bool:
     return isinstance(value, (int, float)) and among.low <= value <= among.high
 
 
-def _distributions(space: Mapping[str, Range | list[Any]]) -> dict[str, Any]:
+def _distributions(space: Mapping[str, Range | list[Any]], whole: Collection[str]) -> dict[str, Any]:
     kinds = _optuna().distributions
-    return {
-        name: kinds.CategoricalDistribution(among)
-        if isinstance(among, list)
-        else kinds.FloatDistribution(among.low, among.high, log=among.log)
-        for name, among in space.items()
-    }
+    found: dict[str, Any] = {}
+    for name, among in space.items():
+        if isinstance(among, list):
+            found[name] = kinds.CategoricalDistribution(among)
+        elif name in whole:
+            found[name] = kinds.IntDistribution(int(among.low), int(among.high), log=among.log)
+        else:
+            found[name] = kinds.FloatDistribution(among.low, among.high, log=among.log)
+    return found
 
 
 def _optuna() -> Any:
