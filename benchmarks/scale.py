@@ -2,16 +2,19 @@
 
 Measured on this machine: how the time of a pass grows with the parameters, how many rows each check of a default audit
 asks the model about, what judges, bootstrap sums and an empty task cost, and whether the simulation of a graph says
-how long the engine takes for it. Assumed, since there is no such cluster here: what stands in ASSUMED.
+how long the engine takes for it. What an epoch of fitting costs was measured by bench.py, in its case `epoch`.
+Assumed, since there is no such cluster here: what stands in ASSUMED.
 The page docs/scale.md tells what it comes to.
 """
 
 from __future__ import annotations
 
 import heapq
+import json
+import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
@@ -22,7 +25,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from common import Record
+from common import RESULTS, Record
 from unmask import api
 from unmask.audit import curves, infidelity, light, smuggling, suite
 from unmask.data import load
@@ -32,7 +35,10 @@ from unmask.sweep.engine import Job, Workers, run
 from unmask.training import Recipe
 
 PARAMETERS, ROWS, TOKENS = 10**9, 10**7, 256
-EXPLANATIONS = 4  # three methods and one that somebody else made; the three controls come on top
+METHODS = {"l2x": "L2X", "meed": "MEED", "mimic": "Mimic"}
+OTHER = "somebody else's"
+EXPLANATIONS = len(METHODS) + 1  # the methods and one that somebody else made
+CONTROLS = 3  # come on top, and are not fitted
 ASSUMED = {
     "flop per second and GPU": 1e14,  # a third of what is printed on an accelerator of 2022 for 16-bit numbers
     "bytes per second and machine": 1.25e9,  # 10 Gbit
@@ -42,6 +48,10 @@ ASSUMED = {
     "dollars per GPU hour": 2.0,
     "seconds to load weights from a local disk": 20.0,
     "judges of long texts, in judges of the reviews measured here": 10,
+    "passes to explain a row": 1.5,  # what bench.py holds explainers to
+    "rows of a fit": 20_000,
+    "epochs of a fit": 6,
+    "passes of a training step of the model": 3,  # one forward, two back
 }
 AGAIN = {  # checks that ask nothing since another one has asked it
     "sufficiency": "fs-m",
@@ -51,6 +61,8 @@ CURVES = ("insertion", "deletion")
 CAPPED = (curves, infidelity, light)  # who asks about ROWS of the rows at most
 SIZES = {True: (50, 100), False: (300, 600)}  # rows audited: everything on all of them, and as a default audit has it
 BEFORE = "before the checks"
+RATIOS = "epochs of the model for one of a fit"
+EXPLAINING = "passes to explain a row, fewest and most measured"
 JUDGED = ("encoding-gain", "reading", "half-gain", "eval-x", "mask-only", "approximator-gap")
 
 
@@ -145,6 +157,26 @@ def sums(rows: int = 20_000, resamples: int = 1000) -> float:
     return fastest(work, 3) / rows
 
 
+def epochs() -> dict[str, float]:
+    """Epochs of the model that one of each fit costs, as bench.py measured it; of somebody else's, as the dearest."""
+    values = benched("epoch")
+    found = {method: values[f"epoch of {method} over the model's"] for method in METHODS}
+    return found | {OTHER: max(found.values())}
+
+
+def explaining() -> tuple[float, float]:
+    """Fewest and most passes that explaining a row took on top of the model call, as bench.py measured it."""
+    values = benched("explain") | benched("explain-words")
+    passes = [value for what, value in values.items() if what.endswith("passes on top of the model call")]
+    return min(passes), max(passes)
+
+
+def benched(case: str) -> dict[str, float]:
+    """What bench.py measured in a case, by what it is."""
+    stored = json.loads((RESULTS / "bench.json").read_text("utf-8"))
+    return {bar["what"]: bar["value"] for bar in stored["entries"][case]["bars"]}
+
+
 # --- the engine against the simulation --------------------------------------------------------------------------------
 
 
@@ -177,6 +209,9 @@ def engine(backend: str, jobs: int = 4) -> dict[str, float]:
 # --- the graph --------------------------------------------------------------------------------------------------------
 
 
+FIRST = 2 * EXPLANATIONS + CONTROLS  # before the first shard: fits, and judges of explanations and controls
+
+
 @dataclass(frozen=True)
 class Task:
     """So many seconds of a worker, once the tasks at these places in the list are done."""
@@ -191,7 +226,8 @@ def simulated(
 ) -> float:
     """When the last task ends: whoever is free takes the next one that is ready; who dies loses what it was doing.
 
-    `start` is what every worker needs before its first task. `deaths`: when, and which worker; it is replaced.
+    What is lost is tried again, side by side, when all is done that does not wait for it. `start` is what every worker
+    needs before its first task. `deaths`: when, and which worker; it is replaced.
     """
     waits = {i: len(task.after) for i, task in enumerate(tasks)}
     follows: dict[int, list[int]] = {}
@@ -201,15 +237,17 @@ def simulated(
     ready = [i for i, count in waits.items() if count == 0]
     heapq.heapify(ready)
     free, running, now, left = [(start, w) for w in range(workers)], list[tuple[float, int, int]](), 0.0, list(deaths)
-    while ready or running:
+    lost: list[int] = []
+    while ready or running or lost:
+        if not ready and not running:
+            ready, lost = sorted(lost), []
         while ready and free:
             since, worker = heapq.heappop(free)
             i = heapq.heappop(ready)
             heapq.heappush(running, (max(now, since) + tasks[i].seconds, i, worker))
         if left and left[0][0] <= running[0][0]:
             now, victim = left.pop(0)
-            for i in [i for _, i, worker in running if worker == victim]:
-                heapq.heappush(ready, i)
+            lost += [i for _, i, worker in running if worker == victim]
             running = [entry for entry in running if entry[2] != victim]
             heapq.heapify(running)
             free = [entry for entry in free if entry[1] != victim] + [(now + start, victim)]
@@ -231,9 +269,9 @@ def graph(facts: dict[str, Any], rows: int, shard: int, sharing: bool) -> list[T
     own: rows and explanations move to it, and it asks again what another check has asked.
     """
     row, network = facts["seconds a pass"], ASSUMED["bytes per second and machine"] / ASSUMED["GPUs of a machine"]
-    fits = [Task(facts["seconds a fit"]) for _ in range(EXPLANATIONS)]
+    fits = [Task(seconds) for seconds in facts["seconds a fit"].values()]
     judges = [Task(facts["seconds of judges"], (i,)) for i in range(EXPLANATIONS)]
-    tasks = [*fits, *judges]
+    tasks = [*fits, *judges, *[Task(facts["seconds of judges"])] * CONTROLS]
     calls = {"together": facts["passes a row"]} if sharing else facts["passes by check, each for itself"]
     ready = tuple(range(EXPLANATIONS))
     shards = []
@@ -243,7 +281,7 @@ def graph(facts: dict[str, Any], rows: int, shard: int, sharing: bool) -> list[T
             busy = shard * (count * row + facts["seconds of sums a row"] / len(calls)) + moved / network
             tasks.append(Task(busy + facts["seconds lost for a task"], ready, moved))
             shards.append(len(tasks) - 1)
-    tasks.append(Task(1.0, (*shards, *range(EXPLANATIONS, 2 * EXPLANATIONS))))
+    tasks.append(Task(1.0, (*shards, *range(EXPLANATIONS, FIRST))))
     return tasks
 
 
@@ -261,7 +299,7 @@ def counted(record: Record, everywhere: bool) -> tuple[dict[str, float], float]:
 
     checks = {check: whole(check) for check in found[1][1]}
     a_row = {check: round(slope, 2) for check, (slope, _) in checks.items() if slope > 0 and check != BEFORE}
-    a_row["answers and explanations"] = 1 + EXPLANATIONS * 1.5
+    a_row["answers and explanations"] = 1 + EXPLANATIONS * ASSUMED["passes to explain a row"]
     return a_row, sum(rest for _, rest in checks.values())
 
 
@@ -270,12 +308,13 @@ def projected(record: Record, everywhere: bool) -> dict[str, Any]:
     by_check, constant = counted(record, everywhere)
     alone = {check: 1 + count for check, count in by_check.items()}  # each asks for the answer to the whole row
     alone |= {check: 1 + by_check[first] for check, first in AGAIN.items()}
-    curve = {check: 1 + (EXPLANATIONS + 3) * (len(curves.STEPS) - 1) for check in CURVES if check in by_check}
+    curve = {check: 1 + (EXPLANATIONS + CONTROLS) * (len(curves.STEPS) - 1) for check in CURVES if check in by_check}
     alone |= curve  # together they leave out what the others have asked
     full = record.entries["seconds of an audit"]["seconds"]
-    judges = sum(full.get(check, 0.0) for check in JUDGED) / (1 + 3)  # one explanation and the controls
+    judges = judging(full)
     flop = 2 * PARAMETERS * TOKENS
     a_pass = flop / ASSUMED["flop per second and GPU"]
+    ratios, of_fit = epochs(), ("rows of a fit", "epochs of a fit", "passes of a training step of the model")
     return {
         "passes by check": by_check,
         "passes by check, each for itself": alone,
@@ -285,21 +324,30 @@ def projected(record: Record, everywhere: bool) -> dict[str, Any]:
         "seconds a pass on a core here": round(
             flop / record.entries["a pass by size"]["sizes"][-1]["flop per second"], 2
         ),
-        "seconds a fit": 20_000 * 6 * 3 * a_pass,  # 20,000 rows, six epochs; a step costs three passes
+        RATIOS: ratios,
+        EXPLAINING: explaining(),
+        "seconds a fit": {
+            method: math.prod(ASSUMED[part] for part in of_fit) * ratio * a_pass for method, ratio in ratios.items()
+        },
         "seconds of judges": judges * ASSUMED["judges of long texts, in judges of the reviews measured here"]
-        + constant / (EXPLANATIONS + 3) * a_pass,
-        "seconds of sums a row": record.entries["bootstrap sums a row"] * len(full) * (EXPLANATIONS + 3) / 64,
-        "bytes of answers": 4 * 2 * (EXPLANATIONS + 3),
-        "seconds lost for a task": record.entries["engine ray"]["seconds lost for a task"],
+        + constant / (EXPLANATIONS + CONTROLS) * a_pass,
+        "seconds of sums a row": record.entries["bootstrap sums a row"] * len(full) * (EXPLANATIONS + CONTROLS) / 64,
+        "bytes of answers": 4 * 2 * (EXPLANATIONS + CONTROLS),
+        **{key: record.entries["engine ray"][key] for key in ("seconds to hire workers", "seconds lost for a task")},
     }
+
+
+def judging(seconds: Mapping[str, float]) -> float:
+    """Seconds of the judges of one explanation, where those of one and of the controls were measured."""
+    return sum(seconds.get(check, 0.0) for check in JUDGED) / (1 + CONTROLS)
 
 
 def planned(
     facts: dict[str, Any], gpus: int, shard: int = 512, *, rows: int = ROWS, sharing: bool = True, deaths: int = 0
 ) -> dict[str, float]:
-    """Hours, dollars and terabytes of one way to do it; `deaths` workers die, evenly over the time."""
+    """Hours, dollars and gigabytes of one way to do it; `deaths` workers die, evenly over the time."""
     tasks = graph(facts, rows, shard, sharing)
-    start = ASSUMED["seconds to load weights from a local disk"]
+    start = facts["seconds to hire workers"] + ASSUMED["seconds to load weights from a local disk"]
     seconds = simulated(tasks, gpus, start=start)
     if deaths:
         who = torch.randint(gpus, (deaths,), generator=torch.Generator().manual_seed(0)).tolist()
@@ -312,11 +360,11 @@ def planned(
         "GPUs": gpus,
         "rows a shard": shard,
         "tasks": len(tasks),
-        "hours": round(seconds / 3600, 2),
+        "hours": round(seconds / 3600, 4),
         "busy": round(work / gpus / seconds, 3),
         "GPU hours": round(gpus * seconds / 3600),
         "dollars": round(gpus * seconds / 3600 * ASSUMED["dollars per GPU hour"]),
-        "gigabytes moved": round((sum(task.moved for task in tasks) + weights) / 1e9, 1),
+        "gigabytes moved": round((sum(task.moved for task in tasks) + weights) / 1e9, 3),
         "deaths": deaths,
     }
 
@@ -331,29 +379,59 @@ def told(stored: dict[str, Any]) -> list[str]:
     by_check, joblib, ray = facts["passes by check"], entries["engine joblib"], entries["engine ray"]
     curve = sum(by_check[check] for check in ("aopc-sufficiency", "aopc-comprehensiveness", *CURVES))
     full = entries["seconds of an audit"]["seconds"]
-    judges = sum(full.get(check, 0.0) for check in JUDGED) / (1 + 3)
+    sizes = [size["parameters"] / 1e6 for size in entries["a pass by size"]["sizes"]]
     whole, little = shown(facts["passes a row"]), shown(default["passes a row"])
     return [
+        f"by parameters, {shown(sizes[0], 1)} to {shown(sizes[-1])} million | "
         f"exponent {shown(entries['a pass by size']['exponent'], 2)}",
         f"| {little} for four explanations and three controls",
         f"| {round(default['rows asked about whatever n is'], -3):,}: curves",
         f"| {whole}: counterfactual edits {shown(by_check['counterfactual'])}, AOPC with insertion and deletion "
         f"{shown(curve)}, infidelity {shown(by_check['infidelity'])} (asked once for all explanations), all else "
         f"{little}",
-        f"| {shown(judges)} s for 2,000 reviews",
+        f"| {shown(judging(full))} s for 2,000 reviews",
         f"of every number of a row | {shown(1e3 * facts['seconds of sums a row'], 2)} ms",
-        f"| {shown(ray['simulated seconds'], 2)} s simulated; {shown(joblib['seconds'], 2)} s with joblib, "
-        f"{shown(ray['seconds'], 2)} s with Ray",
+        f"| {shown(ray['simulated seconds'], 1)} s simulated; {shown(joblib['seconds'], 1)} s with joblib, "
+        f"{shown(ray['seconds'], 1)} s with Ray, after {shown(joblib['seconds to hire workers'], 1)} s and "
+        f"{shown(ray['seconds to hire workers'])} s to hire the workers",
         f"takes {shown(1e3 * facts['seconds a pass'])} ms ({shown(facts['seconds a pass on a core here'])} s on a core",
+        *told_of_assumed(facts),
         *told_of_shards(facts, default, len(full)),
         *told_of_costs(summary),
     ]
 
 
+def told_of_assumed(facts: dict[str, Any]) -> list[str]:
+    """What is assumed of machines, explaining, fitting and judges, and what follows for a fit."""
+    ratios, seconds = ([facts[key][m] for m in METHODS] for key in (RATIOS, "seconds a fit"))
+    step, network = ASSUMED["passes of a training step of the model"], ASSUMED["bytes per second and machine"]
+    few, many = (shown(value, 1) for value in facts[EXPLAINING])
+    return [
+        f"10^{shown(math.log10(ASSUMED['flop per second and GPU']))} operations a second on each GPU, "
+        f"{ASSUMED['GPUs of a machine']} GPUs and {shown(8 * network / 1e9)} Gbit on each machine, "
+        f"{shown(ASSUMED['dollars per GPU hour'])} dollars for a GPU hour",
+        f"loads the weights in {shown(ASSUMED['seconds to load weights from a local disk'])} seconds",
+        f"takes {ASSUMED['passes to explain a row']} passes",
+        f"; {few} to {many} were measured",
+        f"Judges take {ASSUMED['judges of long texts, in judges of the reviews measured here']} times as long",
+        f"fitted for {ASSUMED['epochs of a fit']} epochs on {ASSUMED['rows of a fit']:,} rows",
+        f"a training step of the model is {step} passes",
+        f"an epoch of {listed(METHODS.values())} costs {listed(shown(ratio, 1) for ratio in ratios)} epochs",
+        f"that is {listed(shown(step * ratio) for ratio in ratios)} passes a row, and a fit takes "
+        f"{listed(shown(taken / 60) for taken in seconds)} minutes",
+    ]
+
+
+def listed(words: Iterable[str]) -> str:
+    """With commas, and the last with an `and`."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}"
+
+
 def told_of_shards(facts: dict[str, Any], default: dict[str, Any], checks: int, shard: int = 512) -> list[str]:
     """How long a shard takes, how much of the work shards are, and what moves."""
     (few, of_few), (much, of_much) = (_share(graph(found, ROWS, shard, sharing=True)) for found in (default, facts))
-    numbers, row, copies = checks * (EXPLANATIONS + 3), ASSUMED["bytes per row"], facts["passes a row"]
+    numbers, row, copies = checks * (EXPLANATIONS + CONTROLS), ASSUMED["bytes per row"], facts["passes a row"]
     sums = numbers * 1000 * 8  # bytes of a shard
     return [
         f"yes: {shown(100 * of_few, 1)}% of the work of a default audit, {shown(100 * of_much, 2)}% with everything",
@@ -370,13 +448,15 @@ def told_of_shards(facts: dict[str, Any], default: dict[str, Any], checks: int, 
 
 def _share(tasks: Sequence[Task]) -> tuple[float, float]:
     """Seconds of one shard, and how much of all seconds shards are."""
-    shards = tasks[2 * EXPLANATIONS : -1]
+    shards = tasks[FIRST:-1]
     return shards[0].seconds, sum(task.seconds for task in shards) / sum(task.seconds for task in tasks)
 
 
 def told_of_costs(summary: dict[str, Any]) -> list[str]:
     """The table of costs, and what is said below it."""
     alone, shared = summary["every check a task of its own"], summary["by GPUs"][2]
+    most, (_, middle, large) = summary["by GPUs"][-1], summary["a default audit"]
+    times = shown(large["dollars"] / middle["dollars"], 1)
     rows = [
         *(("10^7 | a default audit", plan) for plan in summary["a default audit"]),
         *(("10^7 | everything on every row", plan) for plan in summary["by GPUs"]),
@@ -388,9 +468,12 @@ def told_of_costs(summary: dict[str, Any]) -> list[str]:
     others = ", ".join(f"{_hours(plan)} with {plan['rows a shard']:,}" for plan in larger)
     return [
         *(f"| {what} | {_cells(plan)} |" for what, plan in rows),
+        f"With {first['deaths']} of {first['GPUs']} workers dying",
         f"{_hours(first)} hours with shards of {first['rows a shard']} rows, {others}.",
         f"Checks that ask for themselves cost {shown(100 * (alone['dollars'] / shared['dollars'] - 1))}% more",
-        f"At 1024 GPUs {shown(summary['facts']['seconds a fit'] / 60)} minutes of fitting",
+        f"At {most['GPUs']} GPUs nearly all wait {shown(max(summary['facts']['seconds a fit'].values()) / 60)} minutes",
+        f"at {middle['GPUs']} already: {large['GPUs']} GPUs cost {times} times as much",
+        f"known to ±{shown(98 / 10_000**0.5, 2)} points or better from 10,000 rows, to ±{shown(98 / ROWS**0.5, 2)}",
         f"Ten thousand rows cost {summary['ten thousand rows']['dollars']} dollars",
     ]
 

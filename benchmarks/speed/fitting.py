@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from speed import grounds
 from speed.measuring import Times, bar, seconds
-from unmask import seeds
+from unmask import heap, seeds
 from unmask.explainers import cures
 from unmask.masking.relax import DRAWS
 from unmask.models import Wrapped
@@ -30,22 +30,24 @@ def epochs(small: bool) -> dict[str, Any]:
     That network is a plain one of torch, as users have it; the explainers' own keep channels last, which is faster.
     An epoch is all that the training loop does in it: steps of all players, and the readings on validation rows by
     which it chooses an epoch. Passes are counted while it runs, by network and by what is asked of it: an answer
-    (forward), the slope of the mask (through), the slope of the weights (whole); each is then timed alone.
+    (forward), the slope of the mask (through), the slope of the weights (whole). After each
+    epoch every kind of pass is timed by itself, nine times, and the median counts, so that an epoch and its passes are
+    compared on a machine in the same state. The draw is no pass and stands beside them.
     """
     model, data = grounds.mnist(128 if small else 4000, 100)
-    counts, units = {}, {}
+    works = {}
     for name in grounds.LEARNED:
         counted = Epoch(count=Counter())
         explainer = run(name, model, data, counted)
-        counts[name], units[name] = counted.passes, _units(explainer, counted, model, small)
-    rounds = [_round(model, data) for _ in range(1 if small else 3)]
+        works[name] = Passes(counted.passes, _works(explainer, counted, model), explainer.recipe.batch)
+    rounds = [_round(model, data, works, 2 if small else 9) for _ in range(1 if small else 3)]
     times = {name: Times(tuple(r[name] for r in rounds)) for name in rounds[0]}
-    sums = {n: sum(rows * units[n][kind] for kind, rows in counts[n].items()) for n in counts}
-    bars = [bar(5, f"epoch of {n} over the model's", times[n].over(times["model"]), most=LIMITS[n]) for n in counts]
-    bars += [bar(5, f"epoch of {n} over its passes", times[n].median / sums[n], most=1.3) for n in counts]
+    limits = LIMITS.items()
+    bars = [bar(5, f"epoch of {n} over the model's", times[n].over(times["model"]), most=most) for n, most in limits]
+    bars += [bar(5, f"epoch of {n} over its passes", times[n].over(times[f"{n}, passes"]), most=1.3) for n in LIMITS]
     over = {name: f"{t.over(times['model']):.2f}" for name, t in times.items()}
     rows = [{"epoch of": name, **t.columns(), "model's epochs": over[name]} for name, t in times.items()]
-    return {"bars": bars, "tables": {"Milliseconds for an epoch": rows, "Passes": _listed(counts, units)}}
+    return {"bars": bars, "tables": {"Milliseconds for an epoch": rows, "Passes": _listed(works)}}
 
 
 @dataclass
@@ -78,13 +80,32 @@ def run(name: str, model: Wrapped, data: Dataset, epoch: Epoch, k: int = K) -> A
         cures.minimize = honest
 
 
-def _round(model: Wrapped, data: Dataset) -> dict[str, float]:
-    """Seconds of an epoch of the model and of each explainer."""
+@dataclass
+class Passes:
+    """The passes of an epoch, and how each is made for one batch."""
+
+    rows: Mapping[tuple[str, str], int]
+    works: Mapping[tuple[str, str], Callable[[], object]]
+    batch: int
+    each: dict[tuple[str, str], list[float]] = field(default_factory=dict)  # seconds for a row, round by round
+
+    def seconds(self, repeats: int) -> float:
+        """Seconds of all of them, each timed by itself: the median of `repeats` after one to warm up."""
+        for kind, work in self.works.items():
+            with heap.kept():  # as in training
+                work()
+                row = Times(tuple(seconds(work) for _ in range(repeats))).median / self.batch
+            self.each.setdefault(kind, []).append(row)
+        return sum(rows * self.each[kind][-1] for kind, rows in self.rows.items())
+
+
+def _round(model: Wrapped, data: Dataset, works: Mapping[str, Passes], repeats: int) -> dict[str, float]:
+    """Seconds of an epoch of the model and of each explainer, and of the passes of each."""
     found = {"model": of_model(data)}
     for name in grounds.LEARNED:
         epoch = Epoch()
         run(name, model, data, epoch)
-        found[name] = epoch.seconds
+        found |= {name: epoch.seconds, f"{name}, passes": works[name].seconds(repeats)}
     return found
 
 
@@ -120,26 +141,22 @@ def _heard(epoch: Epoch, name: str, net: nn.Module, out: Tensor) -> None:
         epoch.count[name, kind] += len(out)
 
 
-def _units(explainer: Any, epoch: Epoch, model: Wrapped, small: bool) -> dict[tuple[str, str], float]:
-    """Seconds for a row of each kind of pass that was counted, and of the draw, in batches of training."""
-    b, repeats = explainer.recipe.batch, 2 if small else 15
-    x = torch.rand(b, *explainer.task_.reader.layout.shape)
+def _works(explainer: Any, epoch: Epoch, model: Wrapped) -> dict[tuple[str, str], Callable[[], object]]:
+    """Each kind of pass that was counted, for a batch of training."""
+    x = torch.rand(explainer.recipe.batch, *explainer.task_.reader.layout.shape)
     answer = model(x) if explainer.feedback else None
-    found = {}
-    for name, kind in epoch.passes:
-        net = epoch.networks[name].train(name not in ("the model", "judge") or kind == "through")
-        work = _pass(net, kind, x, answer if name == "selector_" else None, name)
-        work()
-        found[name, kind] = min(seconds(work) for _ in range(repeats)) / b
-    return found
+    given = {"selector_": answer}
+    return {(name, kind): _pass(epoch.networks[name], kind, x, given.get(name), name) for name, kind in epoch.passes}
 
 
 def _pass(net: nn.Module, kind: str, x: Tensor, answer: Tensor | None, name: str) -> Callable[[], object]:
     mask = torch.rand(len(x), x[0].numel()).requires_grad_(kind == "through")
     given = (x,) if name == "the model" else (x, None, answer) if name == "selector_" else (x, mask)
     wanted = [mask] if kind == "through" else list(net.parameters())
+    learns = name not in ("the model", "judge") or kind == "through"
 
     def work() -> object:
+        net.train(learns)
         with torch.set_grad_enabled(kind != "forward"):
             out = net(*given)
         return out if kind == "forward" else torch.autograd.grad(out.sum(), wanted, allow_unused=True)
@@ -147,11 +164,11 @@ def _pass(net: nn.Module, kind: str, x: Tensor, answer: Tensor | None, name: str
     return work
 
 
-def _listed(counts: Mapping[str, Any], units: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _listed(works: Mapping[str, Passes]) -> list[dict[str, Any]]:
     rows = []
-    for name, count in counts.items():
-        for (net, kind), many in count.items():
-            ms = 1000 * units[name][net, kind]
+    for name, passes in works.items():
+        for (net, kind), many in passes.rows.items():
+            ms = 1000 * Times(tuple(passes.each[net, kind])).median
             rows.append({"explainer": name, "network": net, "pass": kind, "rows": many, "ms a row": f"{ms:.3g}"})
         rows.append({"explainer": name, "network": "(draw)", "pass": "whole", "rows": "", "ms a row": _draw(name)})
     return rows
@@ -165,4 +182,4 @@ def _draw(name: str) -> str:
     draw = DRAWS[explainer.draw]
     work = lambda: torch.autograd.grad(draw(s, K, explainer.tau, rng, there).sum(), s)  # noqa: E731
     work()
-    return f"{1000 * min(seconds(work) for _ in range(5)) / len(s):.3g}"
+    return f"{1000 * Times(tuple(seconds(work) for _ in range(5))).median / len(s):.3g}"

@@ -14,8 +14,15 @@ HEAD = """# Speed and memory
 
 Written by `python benchmarks/bench.py --render` from
 [`benchmarks/results/bench.json`](../benchmarks/results/bench.json); `make bench BENCH=--fresh` measures all of it anew.
-Contestants run in turns in one process with one thread, after a warm-up. Times are seconds of a core, the median of the
-repetitions with the smallest and the largest beside it; a ratio is the median of the ratios, repetition by repetition.
+Contestants run in turns in one process with one thread. Times are seconds of a core: unless a case says otherwise, the
+median of the repetitions after a warm-up, with the smallest and the largest beside it; a ratio is the median of the
+ratios, repetition by repetition.
+"""
+PAYS = """## When fitting pays
+
+A selector has to be fitted before it explains. How many rows must be explained until that has taken less time than the
+method beside it: as many epochs as the recipe allows (fewer where nothing improves), each as in the case `epoch` (4,000
+rows to learn from), without what is trained before them (Mimic's judge), over the times of the case `explain`.
 """
 
 
@@ -23,12 +30,45 @@ def write(cases: Mapping[str, Mapping[str, Any]]) -> str:
     """Write the page; the requirements with their numbers, for the terminal."""
     bars = [b for found in cases.values() for b in found["bars"]]
     bars = sorted(bars, key=lambda b: b["line"])
-    summary = _table([{**b, "met": "yes" if b["met"] else "**no**"} for b in bars])
+    summary = _table([{"what": b["what"], "value": b["value"], "limit": b["limit"], "met": _met(b)} for b in bars])
     parts = [HEAD, _machine(), "## What must hold\n", summary]
     for name, found in cases.items():
         parts += [f"## {name}\n", _told(found), *_tables(found)]
+        parts += _pays(cases, _epochs()) if name == "epoch" else []
     PAGE.write_text("\n".join(parts).rstrip() + "\n")
     return f"{summary}\nwritten: {PAGE.relative_to(ROOT)}"
+
+
+def _met(bar: Mapping[str, Any]) -> str:
+    return "yes" if bar["met"] else "**no**"
+
+
+def _epochs() -> dict[str, int]:
+    """How many epochs the recipe of each learned method allows."""
+    from speed.grounds import LEARNED
+
+    return {name: method(k=1).recipe.epochs for name, method in LEARNED.items()}
+
+
+def _pays(cases: Mapping[str, Mapping[str, Any]], epochs: Mapping[str, int]) -> list[str]:
+    """Rows after which a fitted selector was the cheaper one, for each method that explains every row anew."""
+    if not {"explain", "epoch"} <= set(cases):
+        return []
+    (rows,) = cases["explain"]["tables"].values()
+    ms = {row["method"]: float(row["ms"]) for row in rows}
+    timed = next(iter(cases["epoch"]["tables"].values()))
+    fits = {row["epoch of"]: float(row["ms"]) * epochs[row["epoch of"]] for row in timed if row["epoch of"] in epochs}
+    rivals = [row["method"] for row in rows if row.get("whole call, times faster")]
+    told = [
+        {
+            "fitted": name,
+            "epochs at most": epochs[name],
+            "seconds": f"{fit / 1000:.0f}",
+            **{f"rows of {rival}": f"{fit / (ms[rival] - ms[name]):,.0f}" for rival in rivals},
+        }
+        for name, fit in fits.items()
+    ]
+    return [PAYS, _table(told)]
 
 
 def _machine() -> str:
