@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,8 @@ import torch
 
 from unmask import heap
 from unmask.heap import CHOSEN, KEEP, USUAL, kept
+
+resource = pytest.importorskip("resource", reason="pages that the system hands out are counted on Linux and macOS")
 
 HERE = Path(__file__).parent
 BLOCKS, FLOATS = 40, 9 * 2**20  # 36 MB each: more than the library keeps by itself

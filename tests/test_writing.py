@@ -10,7 +10,7 @@ import pytest
 
 from unmask import writing
 from unmask.errors import InputError
-from unmask.writing import add_line, new_folder, read_json, write_text
+from unmask.writing import add_line, locked, new_folder, read_json, write_text
 
 
 def full_disk(*arguments: object) -> None:
@@ -220,3 +220,17 @@ def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot write"):
         write_text(tmp_path / "report.json", "text")
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_a_lock_is_for_one(tmp_path: Path) -> None:
+    first = locked(tmp_path / "deep" / "lock")
+    with pytest.raises(InputError, match=r"^somebody is inside$"):
+        locked(tmp_path / "deep" / "lock", "somebody is inside")
+    first.release()
+    locked(tmp_path / "deep" / "lock", "somebody is inside").release()
+
+
+def test_a_lock_where_nothing_can_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"cannot write .*lock: .*; name a place with room"):
+        locked(tmp_path / "file" / "lock", "busy")

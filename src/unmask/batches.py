@@ -12,10 +12,9 @@ __all__ = ["AT_ONCE", "by_length", "fewest", "fitting", "in_turn", "out_of_memor
 
 T = TypeVar("T")
 
-AT_ONCE = (
-    25_000  # values (pixels, words) that a processor reads at once: what networks make of more than that, 250 floats
-)
-# a word, is beyond the 32 MB that C libraries keep for the next batch, and takes up to twice as long
+AT_ONCE = 25_000
+"""Values (pixels, words) that a processor reads at once: what networks make of more than that, 250 floats a word, is
+beyond the 32 MB that C libraries keep for the next batch, and takes up to twice as long."""
 PICTURES = 16  # large images that are read at once all the same: dense layers read as many weights for one as for all
 POOL = 25  # batches whose rows are sorted by length
 NO_ROOM = ("out of memory", "allocate", "bad_alloc", "alloc_failed", "resource_exhausted")  # as libraries say it

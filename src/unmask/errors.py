@@ -2,6 +2,7 @@
 
 UnmaskError
 ├── InputError        what the caller gave cannot be used; the text says what was expected, what came and what to do
+│   └── OutsideError  the fault lies outside, in the caller's own model or on the disk: another try may go well
 ├── NotFittedError    `explain` before `fit`
 └── TrainingError     a loss left the finite numbers, or a run was cut short
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["InputError", "NotFittedError", "TrainingError", "UnmaskError", "UnmaskWarning", "unknown"]
+__all__ = ["InputError", "NotFittedError", "OutsideError", "TrainingError", "UnmaskError", "UnmaskWarning", "unknown"]
 
 
 class UnmaskError(Exception):
@@ -22,6 +23,10 @@ class UnmaskError(Exception):
 
 class InputError(UnmaskError, ValueError):
     """The caller's input cannot be used."""
+
+
+class OutsideError(InputError):
+    """What is not ours failed, and may not fail the next time."""
 
 
 class NotFittedError(UnmaskError, RuntimeError):

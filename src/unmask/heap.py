@@ -31,7 +31,8 @@ _inside: list[None] = []  # one for each that is inside
 def kept() -> Iterator[None]:
     """Inside, what is freed is used again; what is left of it in the end goes back to the system.
 
-    Where the user has chosen how memory is handed out, or another library does it, nothing is changed.
+    From then on the library keeps as much as it would have come to keep by itself. Where the user has chosen (CHOSEN)
+    how memory is handed out, or another library does it, nothing is changed.
     """
     library = _library()
     if library is None or any(name in os.environ for name in CHOSEN):

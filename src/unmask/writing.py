@@ -11,11 +11,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from unmask.errors import InputError
+from unmask.errors import InputError, OutsideError
 
-__all__ = ["add_line", "new_folder", "read_json", "write_bytes", "write_text"]
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+__all__ = ["add_line", "locked", "new_folder", "read_json", "write_bytes", "write_text"]
 
 
 def write_text(path: Path, text: str) -> Path:
@@ -54,6 +57,21 @@ def add_line(path: Path, line: str) -> None:
 def _last_byte(file: BinaryIO) -> bytes:
     file.seek(-1, os.SEEK_END)
     return file.read(1)
+
+
+def locked(path: Path, busy: str = "") -> FileLock:
+    """The lock at `path`, held; who comes second waits, or is refused with the words `busy`. Whoever dies lets go."""
+    from filelock import FileLock, Timeout
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path)
+        lock.acquire(timeout=0 if busy else -1)
+    except Timeout as error:
+        raise InputError(busy) from error
+    except OSError as error:
+        raise _cannot(path, error) from error
+    return lock
 
 
 @contextmanager
@@ -100,9 +118,9 @@ def read_json(path: Path, what: str) -> Any:
         raise InputError(f"{path} is not valid JSON ({error}); expected {what} there") from error
 
 
-def _cannot(path: Path, error: Exception) -> InputError:
+def _cannot(path: Path, error: Exception) -> OutsideError:
     reason = getattr(error, "strerror", None) or str(error)
-    return InputError(f"cannot write {path}: {reason}; name a place with room and leave to write")
+    return OutsideError(f"cannot write {path}: {reason}; name a place with room and leave to write")
 
 
 def _umask() -> int:

@@ -21,6 +21,20 @@ def test_find_needs_the_variable_and_the_folder(tmp_path: Path, monkeypatch: pyt
     assert folder.find("imdb") == tmp_path / "imdb"
 
 
+def test_the_folder_is_the_same_from_anywhere_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "near" / "imdb").mkdir(parents=True)
+    (tmp_path / "else").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNMASK_DATA", "near")
+    with folder.data_from_anywhere():
+        monkeypatch.chdir(tmp_path / "else")
+        assert folder.find("imdb") == tmp_path / "near" / "imdb"
+    assert folder.find("imdb") is None
+    monkeypatch.delenv("UNMASK_DATA")
+    with folder.data_from_anywhere():
+        assert folder.find("imdb") is None
+
+
 def test_lines_packed_and_plain(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "a.jsonl.gz", [{"a": 1}, {"a": 2}])
     (tmp_path / "b.jsonl").write_text('{"a": 1}\n\n{"a": 2}\n')

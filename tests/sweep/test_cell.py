@@ -12,13 +12,19 @@ import torch
 import unmask
 from unmask import api
 from unmask.cli.sources import Source
-from unmask.errors import InputError
+from unmask.errors import InputError, OutsideError
 from unmask.report.plain import as_json
+from unmask.sweep import cell as cell_module
 from unmask.sweep.cell import Cell, Place, _fitted, cells_of, check_data, made, measure
+from unmask.sweep.content import content
 from unmask.sweep.plan import as_plan
 from unmask.task import seeded
 
 CELL = Cell(Source("reference", "xor:n=200"), "l2x", "l2x", 2, {"recipe": {"epochs": 1}}, ("fs-m", "fu-m"), rows=20)
+
+
+def key(cell: Cell, home: Path) -> str:
+    return cell.key(content(home, cell.source))
 
 
 def plan(**changed: Any) -> Any:
@@ -27,7 +33,7 @@ def plan(**changed: Any) -> Any:
 
 def test_every_combination_is_a_task(tmp_path: Path) -> None:
     cells = cells_of(plan(checks=["fs-m", "fu-m"], models=["reference", {"model": "m:f", "on": ["xor"]}]), tmp_path)
-    assert len(cells) == len({cell.key(tmp_path) for cell in cells}) == 2 * (2 + 1) * 2 * 2
+    assert len(cells) == len({key(cell, tmp_path) for cell in cells}) == 2 * (2 + 1) * 2 * 2
     assert {cell.source.data for cell in cells if cell.source.model == "m:f"} == {"xor"}
     first = cells[:6]  # none waits for a model that another one trains
     assert len({cell.source for cell in first}) == 6
@@ -45,7 +51,7 @@ def test_a_data_set_may_have_its_own_k(tmp_path: Path) -> None:
 
 def test_the_key_is_that_of_the_configuration(tmp_path: Path) -> None:
     same = replace(CELL, settings={"recipe": {"epochs": 1}})
-    assert same.key(tmp_path) == CELL.key(tmp_path)
+    assert key(same, tmp_path) == key(CELL, tmp_path)
     others = [
         replace(CELL, source=replace(CELL.source, seed=1)),
         replace(CELL, k=3),
@@ -54,7 +60,7 @@ def test_the_key_is_that_of_the_configuration(tmp_path: Path) -> None:
         replace(CELL, split="validation"),
         replace(CELL, verdicts=False),
     ]
-    assert len({cell.key(tmp_path) for cell in (CELL, *others)}) == 7
+    assert len({key(cell, tmp_path) for cell in (CELL, *others)}) == 7
 
 
 def test_new_data_in_an_old_file_are_read(tmp_path: Path) -> None:
@@ -114,6 +120,19 @@ def test_the_numbers_are_those_of_an_audit_by_hand(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick")
+def test_another_version_of_torch_trains_its_own_model_and_explainer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, place = unmask.load("xor:n=200", seed=0), Place(tmp_path, tmp_path / "cache")
+    for torch_version, kept in (("1.0", 4), ("1.0", 4), ("2.0", 8)):
+        monkeypatch.setattr("unmask.sweep.cell.version", lambda name, now=torch_version: now)
+        cell_module._model.cache_clear()
+        _fitted(CELL, data, place, ())
+        assert len(list((tmp_path / "cache").iterdir())) == kept  # a model and an explainer, each with its lock
+
+
+@pytest.mark.slow
 def test_a_model_that_explains_itself_is_the_model_that_is_audited(tmp_path: Path) -> None:
     source = Source("itself", "reviews:n=40,unit=sentences")
     cell = Cell(source, "rnp", "rnp", 1, {"recipe": {"epochs": 1}}, ("fs-m",))
@@ -125,15 +144,21 @@ def test_a_model_that_explains_itself_is_the_model_that_is_audited(tmp_path: Pat
 
 
 def test_another_version_of_torch_is_another_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = CELL.key(tmp_path)
-    monkeypatch.setattr("unmask.sweep.cell.version", lambda name: "0.0")
-    assert CELL.key(tmp_path) != before
+    known = dict.fromkeys(("torch", "unmask"), "2.13.0+cpu")
+    monkeypatch.setattr("unmask.sweep.cell.version", known.__getitem__)
+    before = key(CELL, tmp_path)
+    known["torch"] = "2.13.0+cu126"  # the same, built for another device
+    assert key(CELL, tmp_path) == before
+    known["torch"] = "2.14.0+cpu"
+    assert key(CELL, tmp_path) != before
 
 
 def test_a_worker_with_other_files_measures_nothing(tmp_path: Path) -> None:
-    planned = CELL.key(tmp_path)
+    planned = key(CELL, tmp_path)
     other = replace(CELL, k=3)
-    with pytest.raises(InputError, match="other files than the one that made the plan, or another version"):
+    with pytest.raises(
+        OutsideError, match=r"has other files than there were when the sweep began .*, or another version"
+    ):
         measure(other, Place(tmp_path, tmp_path / "cache"), planned)
     assert not (tmp_path / "cache").exists()
 

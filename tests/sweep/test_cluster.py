@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -13,9 +14,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import torch
 
 from unmask.errors import InputError
-from unmask.sweep.cluster import _check_answers, _check_gpus, on_cluster
+from unmask.sweep.cluster import _check_answers, _check_gpus, connected, on_cluster
 from unmask.sweep.engine import Handed, Job, Workers, attempt
 from unmask.sweep.plan import as_plan
 from unmask.sweep.running import TABLE, sweep
@@ -48,6 +50,10 @@ def cluster() -> Iterator[tuple[str, Any]]:
         started.shutdown()
 
 
+def at_work(process: Any) -> bool:
+    return bool(process.name().startswith("ray::attempt"))
+
+
 def kill_at_work(node: Any, tasks: Path) -> None:
     """Once a quarter of the results is there, the machine goes in the middle of a task."""
     import psutil
@@ -55,11 +61,16 @@ def kill_at_work(node: Any, tasks: Path) -> None:
     raylet = psutil.Process(node.all_processes["raylet"][0].process.pid)
     deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
-        workers = [p for p in raylet.children() if p.name().startswith("ray::attempt")]
+        workers = [p for p in raylet.children() if at_work(p)]
         if workers and tasks.is_dir() and len(os.listdir(tasks)) >= 6:
-            for process in (*workers, raylet):
-                process.kill()
-            return
+            for process in workers:
+                process.suspend()
+            if any(at_work(process) for process in workers):  # still, so it is caught in the middle
+                for process in (*workers, raylet):
+                    process.kill()
+                return
+            for process in workers:
+                process.resume()
         time.sleep(0.02)
 
 
@@ -86,6 +97,24 @@ def test_24_tasks_survive_a_worker_and_equal_those_of_joblib(cluster: tuple[str,
     assert frame["key"].nunique() == 24
     assert not frame.duplicated(["key", "check", "at"]).any()
     pd.testing.assert_frame_equal(frame, results(tmp_path / "joblib"))
+
+
+@pytest.mark.slow
+def test_a_cluster_of_ones_own_has_all_cores_and_leaves_sigterm_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks that share a GPU take a core each, though only one of them runs at a time elsewhere."""
+    ray = pytest.importorskip("ray", reason="ray is not installed: pip install unmask[ray]")
+    begun: list[dict[str, Any]] = []
+    gpu = {"Alive": True, "Resources": {"GPU": 1.0}}
+    taking = lambda **how: (begun.append(how), signal.signal(signal.SIGTERM, signal.SIG_IGN))  # noqa: E731
+    for name, does in (("init", taking), ("nodes", lambda: [gpu]), ("shutdown", dict), ("is_initialized", bool)):
+        monkeypatch.setattr(ray, name, does)
+    monkeypatch.setattr("unmask.devices.pick", lambda: torch.device("cuda"))
+    monkeypatch.setattr("joblib.cpu_count", lambda: 8)
+    before = signal.getsignal(signal.SIGTERM)
+    for workers in (Workers("ray", gpus=0.25), Workers("ray", gpus=0.25, jobs=3)):
+        with connected(workers):
+            assert signal.getsignal(signal.SIGTERM) is before
+    assert [how["num_cpus"] for how in begun] == [8, 3]
 
 
 def test_an_address_where_nobody_answers_is_refused_at_once() -> None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from unmask.errors import InputError
+from unmask.errors import InputError, OutsideError
 from unmask.sweep import engine
-from unmask.sweep.engine import Failure, Handed, Job, Outcome, Workers, attempt, run
+from unmask.sweep.engine import Failure, Handed, Job, Outcome, Workers, attempt, run, waiting
 
 HERE = Workers(jobs=1)
 
@@ -61,6 +63,12 @@ def test_a_mistake_of_the_caller_is_not_tried_again() -> None:
     assert len(calls) == 1
 
 
+def test_what_failed_outside_is_tried_again() -> None:
+    work, calls = failing(1, OutsideError("the model failed: TimeoutError"))
+    assert list(run([Job("a", work)], HERE)) == [Outcome("a", "done", tries=2)]
+    assert len(calls) == 2
+
+
 def test_ctrl_c_is_no_failure() -> None:
     def stop() -> None:
         raise KeyboardInterrupt
@@ -86,6 +94,8 @@ def test_two_jobs_of_one_key_are_refused() -> None:
         ({"jobs": 0}, "at least 1, got 0"),
         ({"backend": "ray", "gpus": 1.5}, "a part of one GPU, such as 0.25, or a whole number, got 1.5"),
         ({"backend": "ray", "gpus": -1}, "got -1"),
+        ({"backend": "ray", "gpus": float("inf")}, "got inf"),
+        ({"backend": "ray", "gpus": float("nan")}, "got nan"),
         ({"address": "here:1"}, "address is for the backend ray"),
         ({"gpus": 0.5}, "gpus is for the backend ray"),
     ],
@@ -145,6 +155,48 @@ def test_other_threads_have_no_limit_and_no_error() -> None:
 
 def test_a_gpu_is_not_shared_where_nobody_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("joblib.cpu_count", lambda: 8)
-    assert Workers().at_once == 8
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert (Workers().at_once, Workers(jobs=3).at_once) == (1, 3)
+    for device, jobs in (("cpu", 8), ("cuda", 1), ("mps", 1)):
+        monkeypatch.setattr("unmask.devices.pick", lambda device=device: torch.device(device))
+        assert (Workers().at_once, Workers(jobs=3).at_once) == (jobs, 3)
+
+
+@pytest.mark.slow
+def test_one_at_a_time_is_elsewhere_where_nobody_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task that breaks the GPU, or its process, breaks nothing else."""
+    monkeypatch.setattr(engine, "_usual_jobs", lambda: 1)
+    (elsewhere,) = run([Job("a", os.getpid)], Workers())
+    (here,) = run([Job("a", os.getpid)], HERE)
+    assert here.result == os.getpid() != elsewhere.result
+
+
+def test_a_limit_that_nobody_can_keep_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(signal, "SIGALRM")
+    with pytest.raises(InputError, match="a time limit needs Linux or macOS"):
+        Workers(limit=60)
+
+
+def test_who_waits_for_another_is_not_late() -> None:
+    def work() -> str:
+        with waiting():
+            time.sleep(0.6)
+        return "done"
+
+    def slow() -> None:
+        work()
+        time.sleep(30)
+
+    outcomes = {o.key: o for o in run([Job("waits", work), Job("slow", slow)], Workers(jobs=1, limit=0.4))}
+    assert outcomes["waits"].result == "done"
+    assert outcomes["slow"].result == Failure("it took longer than 0.4 seconds", final=True)
+    with waiting():  # where nothing is limited, nothing is
+        pass
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_workers_are_told_where_data_are_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNMASK_DATA", "near")
+    told: list[Handed] = []
+    monkeypatch.setattr("unmask.sweep.local.in_processes", lambda most, handed, jobs, alone: told.append(handed) or [])
+    assert list(run([Job("a", dict)], Workers(jobs=2))) == []
+    assert told[0].environment == (("UNMASK_DATA", str(tmp_path / "near")),)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from functools import partial
 from typing import Any
@@ -51,6 +53,28 @@ def test_a_process_that_dies_while_the_caller_is_busy_takes_nobody_with_it() -> 
 def test_the_only_job_that_is_left_cannot_end_the_caller() -> None:
     (outcome,) = run([Job("deadly", partial(os._exit, 3))], Workers(jobs=2))
     assert "its process died" in outcome.result.why
+
+
+HIRING = """
+import os, sys, time
+from functools import partial
+from unmask.sweep.engine import Handed, Job
+from unmask.sweep.local import in_processes
+for key, pid in in_processes(2, Handed(1), [Job("a", os.getpid), Job("b", partial(time.sleep, 60))], False):
+    print(pid, flush=True)
+"""
+
+
+def test_who_is_killed_leaves_no_workers_behind() -> None:
+    psutil = pytest.importorskip("psutil", reason="psutil is not installed: pip install psutil")
+    with subprocess.Popen([sys.executable, "-c", HIRING], stdout=subprocess.PIPE, text=True) as command:
+        assert command.stdout is not None
+        pid = int(command.stdout.readline())
+        hired = psutil.Process(command.pid).children(recursive=True)
+        assert pid in {process.pid for process in hired}
+        command.kill()
+    _, left = psutil.wait_procs(hired, timeout=60)
+    assert left == []
 
 
 def pools() -> list[int]:

@@ -100,6 +100,8 @@ def _is_code(line: str) -> bool:
         ({"tune": {"trials": 0}}, "at least 1, got 0 and 4"),
         ({"tune": {"space": {"meed": {}}}}, "unknown method in tune.space 'meed'"),
         ({"tune": {"space": {"l2x": {"tau": {"low": 1, "high": 1}}}}}, "low must be below high, got 1 and 1"),
+        ({"tune": {"space": {"l2x": {"tau": {"low": 1, "high": float("inf")}}}}}, "must be finite, got 1 and inf"),
+        ({"tune": {"space": {"l2x": {"tau": {"low": float("nan"), "high": 1}}}}}, "must be finite, got nan and 1"),
         ({"tune": {"space": {"l2x": {"tau": {"low": 0, "high": 1, "log": True}}}}}, "above 0 where log is true"),
     ],
 )

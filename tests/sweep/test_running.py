@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -250,6 +251,64 @@ def test_a_log_shows_life_by_lines(tmp_path: Path, measured: list[Cell], monkeyp
     monkeypatch.setenv("UNMASK_PROGRESS", "0")
     said: list[str] = []
     sweep(plan(seeds=1, checks=["fs-m"]), tmp_path, HERE, say=said.append)
-    assert said[1:] == [
-        f"{i} of 2 done: xor reference {name} seed=0 fs-m" for i, name in ((1, "l2x"), (2, "occlusion"))
-    ]
+    assert said[1:] == [f"{i} of 2: xor reference {name} seed=0 fs-m" for i, name in ((1, "l2x"), (2, "occlusion"))]
+
+
+def test_what_was_measured_before_a_file_changed_is_no_result_of_the_new_one(
+    tmp_path: Path, measured: list[Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text("a = 1\n")
+    mine, working = plan(models=["mine:f"], methods=["occlusion"], seeds=2, checks=["fs-m"]), running.measure
+    monkeypatch.setattr(running, "check_data", lambda cells, home: None)
+
+    def edited(cell: Cell, place: Place, key: str) -> dict[str, Any]:
+        (tmp_path / "mine.py").write_text("a = 2\n")
+        return working(cell, place, key)
+
+    monkeypatch.setattr(running, "measure", edited)
+    first = sweep(mine, tmp_path / "out", HERE, tmp_path)
+    assert (first["measured"], first["done"], first["trials"]) == (2, 2, 0)
+    kept = list((tmp_path / "out" / "tasks").iterdir())
+    assert {json.loads(path.read_text())["key"] for path in kept} == {path.stem for path in kept}
+    assert sweep(mine, tmp_path / "out", HERE, tmp_path)["measured"] == 2
+
+
+def test_one_sweep_at_a_time_in_a_folder(tmp_path: Path, measured: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
+    working = running.measure
+
+    def nested(cell: Cell, place: Place, key: str) -> dict[str, Any]:
+        with pytest.raises(InputError, match=r"another sweep is at work in .*; wait for it, or name another folder"):
+            sweep(plan(), tmp_path, HERE)
+        return working(cell, place, key)
+
+    monkeypatch.setattr(running, "measure", nested)
+    assert sweep(plan(), tmp_path, HERE)["done"] == 8
+    assert sweep(plan(), tmp_path, HERE)["measured"] == 0  # and it is free again
+
+
+def test_a_failed_search_tells_its_own_reason(
+    tmp_path: Path, measured: list[Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("optuna", reason="optuna is not installed: pip install unmask[tune]")
+
+    def broken(cell: Cell, place: Place, key: str) -> dict[str, Any]:
+        raise ValueError(f"no luck with seed {cell.source.seed}")
+
+    monkeypatch.setattr(running, "measure", broken)
+    result = sweep(plan(methods=["l2x"], seeds=[1, 10], tune={"trials": 1}), tmp_path, HERE)
+    searched = {found["task"]: found["why"] for found in result["failed"] if found["task"].startswith("searching")}
+    for seed in (1, 10):
+        assert searched[f"searching settings of xor reference l2x seed={seed}"].endswith(f"no luck with seed {seed}")
+
+
+def test_data_are_found_wherever_the_command_was_started(
+    tmp_path: Path, measured: list[Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UNMASK_DATA", "near")
+    (tmp_path / "plans").mkdir()
+    seen: list[str] = []
+    monkeypatch.setattr(running, "check_data", lambda cells, home: seen.append(os.environ["UNMASK_DATA"]))
+    sweep(plan(), tmp_path / "out", HERE, tmp_path / "plans")
+    assert seen == [str(tmp_path / "near")]
+    assert os.environ["UNMASK_DATA"] == "near"

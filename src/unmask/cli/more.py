@@ -161,7 +161,8 @@ def sweep(
     address: AddressOption = None,
     gpus: GpusOption = 0.0,
     limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="What takes longer, as in 30m or 2h, is a task that failed.")
+        str | None,
+        typer.Option(metavar="TIME", help="What takes longer, as in 30m or 2h, has failed, and is not tried again."),
     ] = None,
     example: Annotated[bool, typer.Option("--example", help="Print a plan with comments, to start from.")] = False,
     only_list: Annotated[bool, typer.Option("--list", help="Show the tasks and which are done; run none.")] = False,

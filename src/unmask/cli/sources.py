@@ -14,7 +14,7 @@ from unmask import api
 from unmask.batches import out_of_memory
 from unmask.cli.options import ENDINGS, KINDS, OUTPUTS, TAKES
 from unmask.data import DATASETS, load, read
-from unmask.errors import InputError, UnmaskError, unknown
+from unmask.errors import InputError, OutsideError, UnmaskError, unknown
 from unmask.models import Wrapped, bind, wrap
 from unmask.types import Dataset, rows_of
 
@@ -158,4 +158,4 @@ def _tried(work: Callable[[], Any], what: str) -> Any:
     except (Exception, SystemExit) as error:
         if isinstance(error, UnmaskError) or (isinstance(error, Exception) and out_of_memory(error)):
             raise
-        raise InputError(f"{what}: {type(error).__name__}: {error}") from error
+        raise OutsideError(f"{what}: {type(error).__name__}: {error}") from error

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from unmask.errors import InputError
 
-__all__ = ["check_rows", "find", "missing", "read_jsonl", "remedy"]
+__all__ = ["check_rows", "data_from_anywhere", "find", "missing", "read_jsonl", "remedy"]
 
 
 def find(where: str) -> Path | None:
@@ -18,6 +20,20 @@ def find(where: str) -> Path | None:
     root = os.environ.get("UNMASK_DATA")
     path = Path(root, where) if root else None
     return path if path is not None and path.is_dir() else None
+
+
+@contextmanager
+def data_from_anywhere() -> Iterator[None]:
+    """Inside, UNMASK_DATA names the same folder wherever the process goes."""
+    root = os.environ.get("UNMASK_DATA")
+    if not root:
+        yield
+        return
+    os.environ["UNMASK_DATA"] = os.path.abspath(root)
+    try:
+        yield
+    finally:
+        os.environ["UNMASK_DATA"] = root
 
 
 def remedy(name: str, where: str, hub: str) -> str:

@@ -30,7 +30,7 @@ from unmask.reproduce.summing import base, better, ends, summary
 from unmask.reproduce.tables import CONTROLS, Bar, Scale, Table
 from unmask.sweep import engine
 from unmask.sweep.engine import Failure, Job
-from unmask.writing import add_line
+from unmask.writing import add_line, locked
 
 __all__ = ["Request", "run", "seeds_apart", "seeds_stored", "stored", "tables_so_far", "warm_start"]
 
@@ -52,18 +52,9 @@ def run(request: Request, say: Callable[[str], None] = progress.say) -> dict[str
 @contextmanager
 def _alone(request: Request) -> Iterator[None]:
     """Inside, nobody else measures this paper in this folder: two would clear what the other keeps."""
-    from filelock import FileLock, Timeout
-
-    cache = request.folder / ".models"
-    cache.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(cache / f"{request.paper}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise InputError(
-            f"{request.paper} is being measured in {request.folder} already; wait for that, or name another folder "
-            "(--results)"
-        ) from error
+    remedy = "wait for that, or name another folder (--results)"
+    busy = f"{request.paper} is being measured in {request.folder} already; {remedy}"
+    lock = locked(request.folder / ".models" / f"{request.paper}.lock", busy)
     try:
         yield
     finally:
@@ -179,7 +170,7 @@ def _measured(trials: Sequence[Trial], request: Request) -> Iterator[tuple[Trial
     cache, workers = request.folder / ".models", request.workers()
     if workers.backend == "ray":  # whose workers stand in folders of their own
         cache = cache.absolute()
-    if workers.at_once > 1 and len(trials) > 1:
+    if (workers.backend == "ray" or workers.at_once > 1) and len(trials) > 1:
         explained = [t for t in trials if t.table.kind not in MEASURES]
         for trial in {(t.table.dataset, t.table.removal, t.seed): t for t in explained}.values():
             reference(trial.table, trial.seed, trial.scale, cache)  # once, before two ask for it

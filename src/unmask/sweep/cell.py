@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import re
 import time
 from collections import Counter
@@ -23,22 +24,24 @@ from unmask.audit.subjects import Settings
 from unmask.audit.suite import run
 from unmask.auto import SET_AUTO
 from unmask.cli.sources import Source, check_source, data_of, task_of
-from unmask.errors import InputError
+from unmask.errors import InputError, OutsideError
 from unmask.loading import load as load_explainer
 from unmask.methods import MODELS, make
 from unmask.models import Wrapped, bind
 from unmask.report.plain import as_json
-from unmask.sweep.content import ITSELF, check_package, content
+from unmask.sweep.content import ITSELF, Files, check_package, content
+from unmask.sweep.engine import waiting
 from unmask.sweep.plan import Plan
 from unmask.task import seeded
 from unmask.types import Dataset
+from unmask.writing import locked
 
 __all__ = ["Cell", "Place", "cells_of", "check_data", "made", "measure"]
 
 OPTIONS = r"--(data|drop|kind|label|model|outputs|parts|takes|text)\b"
 OTHERWISE = (
-    "this machine has other files than the one that made the plan, or another version of unmask or torch; give all of "
-    "them the same"
+    "{} has other files than there were when the sweep began where it was started, or another version of unmask or "
+    "torch; give all machines the same, and run the same command again"
 )
 
 
@@ -64,9 +67,9 @@ class Cell:
         where = f"{self.source.data} {self.source.model} {self.name} seed={self.source.seed}"
         return f"{where} {','.join(self.checks)}".rstrip() + tail
 
-    def key(self, home: Path) -> str:
+    def key(self, files: Files) -> str:
         """Its configuration as a hash; files count by what is in them, unmask by its source, torch by its version."""
-        return _hashed([asdict(self), code(), version("torch"), content(home, self.source)])
+        return _hashed([asdict(self), *_versions(), files])
 
     def fitting(self) -> dict[str, Any]:
         """What its explainer depends on."""
@@ -153,9 +156,9 @@ def measure(cell: Cell, place: Place, key: str | None = None) -> dict[str, Any]:
     """
     started = time.perf_counter()
     with chdir(place.home) if place.home.is_dir() else nullcontext():
-        if key not in (None, cell.key(Path())):
-            raise InputError(OTHERWISE)
         files = content(Path(), cell.source)
+        if key not in (None, cell.key(files)):
+            raise OutsideError(OTHERWISE.format(platform.node()))
         data = _data(cell.source, place.home, files)
         model, explainer = _fitted(cell, data, place, files)
         rows = cell.rows if cell.split != "validation" else min(cell.rows, max(2, len(data.validation) // 2))
@@ -176,23 +179,23 @@ def measure(cell: Cell, place: Place, key: str | None = None) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _data(source: Source, home: Path, files: tuple[str, ...]) -> Dataset:
+def _data(source: Source, home: Path, files: Files) -> Dataset:
     """The data set; the next task of this process often asks for the same, with the same in its files."""
     return data_of(source)
 
 
 @lru_cache(maxsize=1)
-def _model(source: Source, place: Place, files: tuple[str, ...]) -> Wrapped:
+def _model(source: Source, place: Place, files: Files) -> Wrapped:
     """What is explained; a reference model is trained once and kept."""
     data = _data(source, place.home, files)
     if source.model != "reference":
         return task_of(source, data).model
-    mark = _hashed([asdict(source), code(), files])
+    mark = _hashed([asdict(source), *_versions(), files])
     with _alone(place.cache / f"{mark}.lock"):
         return api.train_model(data, seed=source.seed, weights=place.cache / f"{mark}.safetensors")
 
 
-def _fitted(cell: Cell, data: Dataset, place: Place, files: tuple[str, ...]) -> tuple[Wrapped, Any]:
+def _fitted(cell: Cell, data: Dataset, place: Place, files: Files) -> tuple[Wrapped, Any]:
     """The model and its explainer; one that learns is fitted once for all groups of checks.
 
     A method that is a model is trained by each task: the audit needs both, and only explainers are kept.
@@ -204,7 +207,7 @@ def _fitted(cell: Cell, data: Dataset, place: Place, files: tuple[str, ...]) -> 
     model = _model(cell.source, place, files)
     if explainer is not None and not hasattr(explainer, "recipe"):
         return model, explainer.fit(model, data)
-    folder = place.cache / _hashed([cell.fitting(), code(), files])
+    folder = place.cache / _hashed([cell.fitting(), *_versions(), files])
     with _alone(folder.with_suffix(".lock")):
         if folder.exists():
             return model, load_explainer(folder, model=model, data=data)
@@ -216,12 +219,20 @@ def _fitted(cell: Cell, data: Dataset, place: Place, files: tuple[str, ...]) -> 
     return model, explainer
 
 
-def _alone(path: Path) -> Any:
-    """Inside, no other process of this machine is inside; whoever dies inside lets the next one in."""
-    from filelock import FileLock
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Inside, no other process is inside; whoever dies inside lets the next one in. Waiting takes no time of a task."""
+    with waiting():
+        lock = locked(path)
+    try:
+        yield
+    finally:
+        lock.release()
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return FileLock(path)
+
+def _versions() -> tuple[str, str]:
+    """What computes: the source of unmask, and torch, however it was built (the device is told by each result)."""
+    return code(), version("torch").partition("+")[0]
 
 
 def _hashed(parts: Any) -> str:

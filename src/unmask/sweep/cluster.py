@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
+import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from unmask.errors import InputError
-from unmask.sweep.engine import Failure, Handed, Job, Workers, attempt
+from unmask.sweep.engine import Failure, Handed, Job, Workers, attempt, cores
 
 __all__ = ["connected", "on_cluster"]
 
@@ -59,9 +61,11 @@ def connected(workers: Workers) -> Iterator[Any]:
         yield ray
         return
     _check_answers(workers.address)
-    cores: dict[str, Any] = {} if workers.address else {"num_cpus": workers.at_once, "include_dashboard": False}
+    own: dict[str, Any] = {"num_cpus": workers.jobs or cores(), "include_dashboard": False}
+    here = {} if workers.address else own
     try:
-        ray.init(address=workers.address or "local", log_to_driver=False, logging_level=logging.ERROR, **cores)
+        with _asked_to_end_as_before():
+            ray.init(address=workers.address or "local", log_to_driver=False, logging_level=logging.ERROR, **here)
     except (ConnectionError, RuntimeError, ValueError) as error:
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
         if workers.address is None:
@@ -72,6 +76,17 @@ def connected(workers: Workers) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _asked_to_end_as_before() -> Iterator[None]:
+    """Ray takes SIGTERM for itself, and would end this process before anything is said or put away."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
 
 
 def _check_answers(address: str | None) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 from functools import cache
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -12,13 +14,18 @@ from unmask.cli.sources import Source, is_file
 from unmask.data import DATASETS, named
 from unmask.errors import InputError
 
-__all__ = ["ITSELF", "check_package", "content"]
+__all__ = ["ITSELF", "Files", "check_package", "content"]
 
 ITSELF = "itself"  # the model of a method that is a model
+LOCATION = re.compile(rb"\x0a\x08location\x12([\x00-\x7f]|[\x80-\xff]\x01)")  # how an ONNX graph says where weights are
 
 
-def content(home: Path, source: Source) -> tuple[str, ...]:
-    """What is in the files that a task reads: its data, its model, or the package that makes its model.
+Files = tuple[str, ...]
+"""Name and content of each file that a task reads."""
+
+
+def content(home: Path, source: Source) -> Files:
+    """The files that a task reads: its data, its model, or the package that makes its model.
 
     What that package reads in turn, such as weights beside it, is not known here.
     """
@@ -26,8 +33,12 @@ def content(home: Path, source: Source) -> tuple[str, ...]:
     if source.model not in (ITSELF, "reference"):
         given = home / source.model
         paths.append(given if given.exists() else _package(home, _top(source.model)))
-    files = [file.absolute() for path in paths for file in _files(path)]
-    return tuple(_digest(file, file.stat().st_mtime_ns) for file in files)
+    files = [(path.parent.absolute(), file.absolute()) for path in paths for file in _files(path)]
+    return tuple(f"{_seen_from(root, file)} {_digest(file, file.stat().st_mtime_ns)}" for root, file in files)
+
+
+def _seen_from(root: Path, file: Path) -> str:
+    return Path(os.path.relpath(file, root)).as_posix()
 
 
 def _data(home: Path, data: str) -> list[Path]:
@@ -79,9 +90,19 @@ def _files(path: Path) -> list[Path]:
 
 
 def _weights(path: Path) -> list[Path]:
-    """Files beside an ONNX graph that it names: a large one keeps its weights there."""
-    graph = path.read_bytes()
-    return sorted(file for file in path.parent.iterdir() if file.is_file() and file.name.encode() in graph)
+    """Files that an ONNX graph says its weights are in, as a large one does: names seen from its folder."""
+    found = (path.parent / name for name in sorted(_named_in(path, path.stat().st_mtime_ns)))
+    return [file for file in found if file.is_file()]
+
+
+@cache
+def _named_in(path: Path, changed: int) -> set[str]:
+    graph, names = path.read_bytes(), set[str]()
+    for entry in LOCATION.finditer(graph):
+        first, *more = entry[1]
+        size = first & 0x7F | (0x80 if more else 0)
+        names.add(graph[entry.end() : entry.end() + size].decode("utf-8", errors="replace"))
+    return names
 
 
 @cache

@@ -5,6 +5,7 @@ What fails is tried once more when all others are done, and then reported; it ne
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import threading
@@ -14,9 +15,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from unmask.errors import InputError, unknown
+from unmask.errors import InputError, OutsideError, unknown
 
-__all__ = ["BACKENDS", "Failure", "Handed", "Job", "LateError", "Outcome", "Workers", "attempt", "joined", "run"]
+__all__ = [
+    "BACKENDS",
+    "Failure",
+    "Handed",
+    "Job",
+    "LateError",
+    "Outcome",
+    "Workers",
+    "attempt",
+    "cores",
+    "joined",
+    "run",
+    "waiting",
+]
 
 BACKENDS = ("joblib", "ray")
 TRIES = 2
@@ -25,7 +39,7 @@ Tried = Callable[[Sequence["Job"], bool], Iterator[tuple[str, Any]]]
 Told = Callable[[str, "Failure"], None]
 """Hears of a job that failed and will be tried again."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-HANDED = ("UNMASK_DATA",)  # what workers are told of the caller's environment
+HANDED = ("UNMASK_DATA",)  # folders that workers are told of from the caller's environment
 
 
 @dataclass(frozen=True)
@@ -38,7 +52,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a job gave nothing; `final`: what was asked for cannot be done, so it is not tried again."""
+    """Why a job gave nothing; `final`: what was asked for cannot be done in any try, so it is not tried again."""
 
     why: str
     final: bool = False
@@ -58,9 +72,9 @@ class Workers:
     """Who does the work: `jobs` at a time (None: as many as there are cores, or one where they would share a GPU), each
     with `threads` threads and for `limit` seconds at most (None: as long as it takes).
 
-    With `jobs` 1 all is done in this process, else nothing: whatever ends a worker leaves this one alive. On Ray every
-    job takes a core and `gpus` of a GPU, and without `address` a cluster is started on this machine. `threads` None:
-    one in other processes, in this one as many as there are.
+    Where `jobs` is said to be 1 all is done in this process, else nothing: whatever ends a worker leaves this one
+    alive. On Ray every job takes a core and `gpus` of a GPU, and without `address` a cluster is started on this
+    machine. `threads` None: one in other processes, in this one as many as there are.
     """
 
     backend: Literal["joblib", "ray"] | str = "joblib"
@@ -75,11 +89,14 @@ class Workers:
             raise unknown("backend", self.backend, BACKENDS)
         if self.jobs is not None and self.jobs < 1:
             raise InputError(f"jobs is how many tasks run at a time and must be at least 1, got {self.jobs}")
-        if self.gpus < 0 or (self.gpus > 1 and self.gpus != int(self.gpus)):
+        whole = math.isfinite(self.gpus) and self.gpus == int(self.gpus)
+        if not (0 <= self.gpus <= 1 or (self.gpus > 1 and whole)):
             raise InputError(f"gpus must be a part of one GPU, such as 0.25, or a whole number, got {self.gpus:g}")
         for name, given in (("address", self.address), ("gpus", self.gpus)):
             if self.backend != "ray" and given:
                 raise InputError(f"{name} is for the backend ray, got it with {self.backend}; add --backend ray")
+        if self.limit is not None and self.backend != "ray" and not hasattr(signal, "SIGALRM"):
+            raise InputError("a time limit needs Linux or macOS; leave --limit out")
 
     @property
     def at_once(self) -> int:
@@ -137,14 +154,14 @@ def _outcomes(jobs: Sequence[Job], tried: Tried, told: Told | None) -> Iterator[
 @contextmanager
 def _hired(workers: Workers, jobs: int) -> Iterator[Tried]:
     """Who tries jobs once."""
-    known = tuple((name, os.environ[name]) for name in HANDED if name in os.environ)
+    known = tuple((name, os.path.abspath(os.environ[name])) for name in HANDED if os.environ.get(name))
     threads = workers.threads or _usual()
     if workers.backend == "ray":
         from unmask.sweep.cluster import connected, on_cluster
 
         with connected(workers) as ray:
             yield partial(on_cluster, ray, workers, Handed(threads, known, workers.limit))
-    elif workers.at_once == 1:
+    elif workers.jobs == 1:
         yield partial(_here, Handed(workers.threads, limit=workers.limit, apart=False))
     else:
         from unmask.sweep.local import in_processes
@@ -160,10 +177,16 @@ def _usual() -> int:
 
 def _usual_jobs() -> int:
     """Jobs at a time where nobody says: as many as this process may use cores; on a GPU, which all would share, one."""
-    import joblib
-    import torch
+    from unmask import devices
 
-    return 1 if torch.cuda.is_available() else max(1, joblib.cpu_count())
+    return cores() if devices.pick().type == "cpu" else 1
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    import joblib
+
+    return max(1, int(joblib.cpu_count()))
 
 
 def _here(handed: Handed, jobs: Sequence[Job], alone: bool) -> Iterator[tuple[str, Any]]:
@@ -181,7 +204,8 @@ def attempt(work: Callable[[], Any], handed: Handed) -> Any:
     except LateError as late:
         return Failure(str(late), final=True)
     except (Exception, SystemExit) as error:
-        return Failure(f"{type(error).__name__}: {error}", final=isinstance(error, InputError))
+        final = isinstance(error, InputError) and not isinstance(error, OutsideError)
+        return Failure(f"{type(error).__name__}: {error}", final)
 
 
 def _settle(handed: Handed) -> None:
@@ -215,7 +239,7 @@ def _threads(count: int | None) -> Iterator[None]:
 @contextmanager
 def _within(limit: float | None) -> Iterator[None]:
     """Whoever is inside for longer is thrown out, as soon as Python has a word; only the main thread can be told."""
-    if limit is None or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
+    if limit is None or not _has_alarm():
         yield
         return
 
@@ -229,3 +253,18 @@ def _within(limit: float | None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Inside, time does not count: a job that waits for another one is not late."""
+    left = signal.setitimer(signal.ITIMER_REAL, 0)[0] if _has_alarm() else 0.0
+    try:
+        yield
+    finally:
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, left)
+
+
+def _has_alarm() -> bool:
+    return hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()

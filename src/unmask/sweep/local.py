@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -12,6 +15,8 @@ from typing import Any
 from unmask.sweep.engine import Failure, Handed, Job, attempt
 
 __all__ = ["in_processes"]
+
+LOOKS = 2.0  # seconds between two looks of a worker whether whom it works for is still there
 
 
 def in_processes(most: int, handed: Handed, jobs: Sequence[Job], alone: bool) -> Iterator[tuple[str, Any]]:
@@ -55,5 +60,12 @@ def _why(error: BaseException) -> str:
 
 
 def _calm() -> None:
-    """Ctrl-C is for the process that gave the work; it ends the others."""
+    """Ctrl-C is for the process that gave the work; it ends the others. Where it is killed itself, they end, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(LOOKS)
+    os._exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -71,6 +72,8 @@ class Range:
     log: bool = False
 
     def __post_init__(self) -> None:
+        if not (math.isfinite(self.low) and math.isfinite(self.high)):
+            raise InputError(f"low and high must be finite, got {self.low:g} and {self.high:g}")
         if not self.low < self.high or (self.log and self.low <= 0):
             positive = ", above 0 where log is true" if self.log else ""
             raise InputError(f"low must be below high{positive}, got {self.low:g} and {self.high:g}")

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from unmask import progress
+from unmask.data.folder import data_from_anywhere
 from unmask.errors import InputError
 from unmask.sweep.cell import Cell, Place, cells_of, check_data, measure
+from unmask.sweep.content import Files, content
 from unmask.sweep.engine import Failure, Job, Outcome, Workers, joined, run
 from unmask.sweep.plan import Plan
 from unmask.sweep.table import keys_in, rows_of, summary_of, write_table
 from unmask.sweep.tuning import Search, space_of
-from unmask.writing import write_text
+from unmask.writing import locked, write_text
 
 __all__ = ["TABLE", "listed", "sweep"]
 
@@ -37,9 +39,17 @@ class Run:
     failed: dict[str, str] = field(default_factory=dict)  # task -> why
     passed_over: dict[str, str] = field(default_factory=dict)  # trial of a search -> why it failed
     fresh: list[str] = field(default_factory=list)  # keys of what was measured now
+    files: dict[tuple[str, str], Files] = field(default_factory=dict)  # of data and a model, as they were at first
+
+    def key(self, cell: Cell) -> str:
+        """The key of a task, the same all through a run: who finds other files by then measures nothing."""
+        asked = cell.source.data, cell.source.model
+        if asked not in self.files:
+            self.files[asked] = content(self.home, cell.source)
+        return cell.key(self.files[asked])
 
     def path(self, cell: Cell) -> Path:
-        return self.out / "tasks" / f"{cell.key(self.home)}.json"
+        return self.out / "tasks" / f"{self.key(cell)}.json"
 
     def result(self, cell: Cell) -> dict[str, Any] | None:
         """What was kept of a task; what cannot be read is measured again."""
@@ -63,9 +73,17 @@ def sweep(
     """
     if importlib.util.find_spec("pyarrow") is None:
         raise InputError('a sweep writes parquet, which needs the package pyarrow; run pip install "unmask[parquet]"')
-    started = time.perf_counter()
     cells = cells_of(plan, home.absolute())
-    going = Run(out.absolute(), home.absolute(), workers, say)
+    lock = locked(out / ".lock", f"another sweep is at work in {out}; wait for it, or name another folder (--out)")
+    try:
+        with data_from_anywhere():
+            return _swept(plan, cells, Run(out.absolute(), home.absolute(), workers, say))
+    finally:
+        lock.release()
+
+
+def _swept(plan: Plan, cells: list[Cell], going: Run) -> dict[str, Any]:
+    started, workers = time.perf_counter(), going.workers
     if plan.tune is None and not _missing(going, cells):
         return _told(going, cells, [], started)
     if workers.address is None:  # elsewhere data may be where the workers are, and nowhere else
@@ -103,8 +121,8 @@ def _outdated(going: Run, cells: Sequence[Cell]) -> int:
 def _write(going: Run, cells: Sequence[Cell]) -> list[dict[str, Any]]:
     """The table of what is there of these tasks; its rows."""
     found = [(cell, result) for cell in cells if (result := going.result(cell)) is not None]
-    rows = [row for cell, result in found for row in rows_of(cell, going.path(cell).stem, result)]
-    if others := keys_in(going.out / TABLE) - {going.path(cell).stem for cell in cells}:
+    rows = [row for cell, result in found for row in rows_of(cell, going.key(cell), result)]
+    if others := keys_in(going.out / TABLE) - {going.key(cell) for cell in cells}:
         kept = f"their results stay in {going.out.name}/tasks"
         going.say(f"{TABLE} held tasks that are not in this plan ({len(others)}); they leave it, {kept}")
     write_table(going.out / TABLE, rows)
@@ -113,7 +131,7 @@ def _write(going: Run, cells: Sequence[Cell]) -> list[dict[str, Any]]:
 
 def _told(going: Run, cells: Sequence[Cell], tuned: Sequence[Mapping[str, Any]], started: float) -> dict[str, Any]:
     """The table, and what was done and what failed."""
-    rows, own = _write(going, cells), {cell.key(going.home) for cell in cells}
+    rows, own = _write(going, cells), {going.key(cell) for cell in cells}
     return {
         "tasks": len(cells),
         "done": len(cells) - len(_missing(going, cells)),
@@ -136,13 +154,13 @@ def listed(plan: Plan, out: Path, home: Path = Path()) -> list[dict[str, Any]]:
     for cell in cells_of(plan, going.home):
         searched = bool(_space(plan, cell))
         state = "searched first" if searched else "done" if going.result(cell) else "to do"
-        rows.append({"task": cell.label, "key": cell.key(going.home), "state": state})
+        rows.append({"task": cell.label, "key": going.key(cell), "state": state})
     return rows
 
 
 def _measure(going: Run, cells: Sequence[Cell], title: str, failed: dict[str, str]) -> None:
     """All that is missing of these, each written down when it is ready; what fails goes to `failed`."""
-    missing = {cell.key(going.home): cell for cell in _missing(going, cells)}
+    missing = {going.key(cell): cell for cell in _missing(going, cells)}
     place = Place(going.home, going.out / "cache")
     jobs = [Job(key, partial(measure, cell, place, key)) for key, cell in missing.items()]
 
@@ -156,7 +174,7 @@ def _measure(going: Run, cells: Sequence[Cell], title: str, failed: dict[str, st
                 failed[_named(cell)] = outcome.result.why
                 going.say(f"failed: {_named(cell)}: {outcome.result.why}")
             else:
-                _keep(going, cell, outcome, f"{number} of {len(jobs)} done")
+                _keep(going, cell, outcome, f"{number} of {len(jobs)}")
             step(cell.label)
 
 
@@ -184,7 +202,7 @@ def _tuned(going: Run, plan: Plan, cells: Sequence[Cell], told: list[dict[str, A
     searches: dict[str, Search] = {}
     for cell in cells:
         if plan.tune and _space(plan, cell):
-            searches.setdefault(_bare(cell).key(going.home), Search(_bare(cell), plan.tune))
+            searches.setdefault(going.key(_bare(cell)), Search(_bare(cell), plan.tune))
     while waves := {key: wave for key, search in searches.items() if (wave := search.ask())}:
         trials = [cell for wave in waves.values() for cell in wave]
         _measure(going, trials, "searching settings", going.passed_over)
@@ -196,7 +214,7 @@ def _tuned(going: Run, plan: Plan, cells: Sequence[Cell], told: list[dict[str, A
         told.append({"task": cell.label, "settings": settings, "value": value, "aim": searches[key].tune.aim})
         if value is None:
             _unsettled(going, searches[key])
-    best = [found.get(_bare(cell).key(going.home), ({}, None))[0] for cell in cells]
+    best = [found.get(going.key(_bare(cell)), ({}, None))[0] for cell in cells]
     return [replace(cell, settings={**cell.settings, **extra}) for cell, extra in zip(cells, best, strict=True)]
 
 
@@ -206,7 +224,7 @@ def _unsettled(going: Run, search: Search) -> None:
     if search.ended:
         going.say(f"{label}: the audit rejects all that was tried, so its own settings stay")
         return
-    own = [why for trial, why in going.passed_over.items() if trial.startswith(label)]
+    own = [why for trial, why in going.passed_over.items() if trial.startswith(f"{label} ")]
     going.failed[f"searching settings of {label}"] = f"every trial failed, the last one so: {own[-1] if own else '?'}"
     going.say(f"{label}: every trial failed, so its own settings stay")
 
