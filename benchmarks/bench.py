@@ -16,14 +16,18 @@ import argparse
 import importlib
 import json
 import os
+import platform
+import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from common import Record
 from speed import page
-from speed.processes import apart, forget
+from speed.processes import ROOT, apart, forget
 
 PEERS = ("captum", "lime", "quantus", "shap")
 CASES = {
@@ -36,6 +40,7 @@ CASES = {
     "epoch": "fitting:epochs",
     "draw": "drawing:k_hot",
     "compile": "compiling:pays",
+    "heap": "keeping:memory_stays",
     "audit": "auditing:defaults",
     "grow": "growing:exponents",
     "memory": "auditing:memory_",
@@ -51,30 +56,30 @@ def main() -> None:
     if strange := [name for name in asked if name not in CASES]:
         sys.exit(f"there is no case {', '.join(strange)}; there are: {', '.join(CASES)}")
     wanted = [name for name in CASES if name in asked]
-    record = _stored(wanted if given.fresh else [])
-    failed = [name for name in wanted if not given.render and not _done(name, record, given.small)]
+    record = _stored()
+    failed = [name for name in wanted if not given.render and not _done(name, record, given)]
     if not given.small:
-        print(page.write({name: record.entries[name] for name in CASES if name in record.entries}))
+        print(page.write({name: record.entries.get(name) for name in CASES}))
     if failed:
         sys.exit(f"these cases failed, run them again: {', '.join(failed)}")
 
 
-def _stored(again: list[str]) -> Record:
-    """The results there are, but for the cases that are measured again."""
+def _stored() -> Record:
+    """The results there are: what is measured again is replaced when that is done."""
     record = Record("bench")
     if record.path.exists():
-        stored = json.loads(record.path.read_text())["entries"]
-        record.entries = {name: entry for name, entry in stored.items() if name not in again}
+        record.entries = json.loads(record.path.read_text())["entries"]
     return record
 
 
-def _done(name: str, record: Record, small: bool) -> bool:
+def _done(name: str, record: Record, given: argparse.Namespace) -> bool:
     """Whether there is a result; what fails does not stop the others."""
     try:
-        if small:
+        if given.small:
             print(name, json.dumps(apart(CASES[name], True), indent=1), flush=True)
-        else:
-            record.entry(name, lambda: _measured(name))
+        elif given.fresh or name not in record.entries:
+            record.entries[name] = _measured(name)
+            record.save()
             forget(name)
     except RuntimeError as error:
         print(f"{name}: {error}", file=sys.stderr)
@@ -97,7 +102,21 @@ def _measured(name: str) -> dict[str, Any]:
     busy, started = os.getloadavg()[0], time.perf_counter()
     found = apart(CASES[name], False)
     taken = {"minutes": round((time.perf_counter() - started) / 60, 1), "load before": round(busy, 2)}
-    return {"case": CASES[name], **found, **taken, "peers": {peer: version(peer) for peer in PEERS}}
+    return {"case": CASES[name], **found, **taken, **_where(), "peers": {peer: version(peer) for peer in PEERS}}
+
+
+def _where() -> dict[str, Any]:
+    """When, with which code and on what the case was measured."""
+    asked = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
+    code = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    names = (
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if "model name" in line
+    )
+    versions = {name: version(name) for name in ("torch", "captum", "scikit-learn")}
+    machine = f"{os.cpu_count()} x {next(names, platform.machine())}"
+    return {"date": f"{datetime.now(UTC):%Y-%m-%d}", "code": code or None, "machine": machine, "versions": versions}
 
 
 def _inside(path: str, given: str) -> Any:

@@ -22,15 +22,11 @@ from unmask.masking import subsets
 from unmask.models import Wrapped
 from unmask.types import Dataset, Inputs, rows_of
 
-MODEL_ONLY = (
-    *("fs-m", "fu-m", "sufficiency", "comprehensiveness"),
-    *("aopc-sufficiency", "aopc-comprehensiveness", "insertion", "deletion"),
-    *("infidelity", "infidelity-raw", "counterfactual", "counterfactual-size"),
-)  # checks that ask the model and do nothing else
 IN_ROUNDS = ("counterfactual", "counterfactual-size")
 CALL = 0.005  # seconds of a core that a call of the model takes at least
 SAME = 1e-5
-NO_SLOWER = 0.95  # times faster: what is equal comes out on either side of 1
+NO_SLOWER = 0.95  # times faster: what is equal comes out on either side of 1; the page says so
+REPEATS = 11
 FASTER = 5
 
 
@@ -39,7 +35,10 @@ def shared(small: bool) -> dict[str, Any]:
 
     Each library draws or gets the same changes of the rows. Where definitions differ ours is turned into theirs: the
     formulas stand in `benchmarks/quantus_agreement.py`. Pixels are taken away one by one on both sides; the curve of an
-    audit has ten points.
+    audit has ten points. What is compared is the check itself on explanations that are there, as Quantus has it: an
+    audit, with its controls, judges and intervals, takes seconds more whatever is asked. No slower is held to be met
+    from 0.95 times on, for what is equal comes out on either side of 1: in the last four both sides spend nearly all of
+    their time in the same calls of the same model.
     """
     data = load("digits", seed=0)
     curves.STEPS = tuple(i / data.layout.d for i in range(data.layout.d + 1))
@@ -70,12 +69,13 @@ def raced(
     bars, rows = [], []
     for name, (ours, theirs) in pairs.items():
         found = agreement.furthest((ours, theirs))
-        times = in_turns({"ours": ours, others: theirs}, 1 if small else 5)
-        gain = times[others].over(times["ours"])
+        times = in_turns({"ours": ours, others: theirs}, 1 if small else REPEATS)
+        gain, ratios = times[others].over(times["ours"]), times[others].ratios(times["ours"])
         bars.append(bar(2, f"{name}: times faster", gain, least=faster.get(name, NO_SLOWER)))
         bars.append(bar(2, f"{name}: largest difference of a value", found["largest difference"], most=SAME))
         ms = {f"{side}, ms": f"{1000 * t.median:.3g}" for side, t in times.items()}
-        rows.append({"metric": name, **ms, "times faster": f"{gain:.1f}", "difference": found["largest difference"]})
+        spread = {"times faster": f"{gain:.3g}", "spread": f"{min(ratios):.3g} to {max(ratios):.3g}"}
+        rows.append({"metric": name, **ms, **spread, "difference": found["largest difference"]})
     return {"bars": bars, "tables": {"Milliseconds for all rows": rows}}
 
 
@@ -129,9 +129,11 @@ def overhead(small: bool) -> dict[str, Any]:
     """Every check that only calls the model, against the time of the model calls it strictly needs.
 
     Needed are the distinct rows that the check asks about, without those whose answers every audit has (the audited
-    rows themselves). The check starts with nothing remembered. A call, of up to 512 rows, takes at least 5 ms of a
-    core; where the model is quicker it waits. Counterfactuals are sought in rounds, each of which hangs on the answers
-    of the one before: the calls they need are those of their rounds.
+    rows themselves): what is compared is the same algorithm with no work but its calls. The check starts with nothing
+    remembered. A call is that of the wrapped model, of up to 512 rows (of reviews as many as their network reads at
+    once), and takes at least 5 ms of a core: on digits and xor, where the model is a linear one, it waits
+    for that long. Counterfactuals are sought in rounds, each of which hangs on the answers of the one before: the calls
+    they need are those of their rounds.
     """
     bars, rows = [], []
     for name, k in {"digits": 8, "xor": 2, "reviews": 5}.items():
@@ -146,17 +148,17 @@ def overhead(small: bool) -> dict[str, Any]:
 
 def _needed(data: Dataset, k: int, small: bool) -> dict[str, tuple[dict[str, Times], int, int]]:
     """Check -> times of the check and of the calls it needs, rows asked about, rows needed."""
-    base = api.train_model(data, recipe=grounds.SHORT)
+    base = api.train_model(data, recipe=grounds.SHORT) if data.layout.is_text else grounds.linear(data)
     explainer = api.fit(base, data, k, method="occlusion")
     model, heard = listening(base, CALL, keep=True)
     case = assemble(model, data, {"it": explainer}, Settings(k=k, n=20 if small else 500, pool=200))
     found = {}
-    for check in MODEL_ONLY[:: 5 if small else 1]:
+    for check in grounds.MODEL_ONLY[:: 5 if small else 1]:
         rows = _asked(case, case.subjects[0], check, heard)
         needed = _distinct(rows, case.x)
         rounds = _rounds(heard.sizes, model, rows) if check in IN_ROUNDS else [len(rows)]
         works = {"check": _run(case, check), "calls": _calls(model, rows, needed, rounds)}
-        found[check] = in_turns(works, 1 if small else 5), len(rows), len(needed)
+        found[check] = in_turns(works, 1 if small else REPEATS), len(rows), len(needed)
     return found
 
 

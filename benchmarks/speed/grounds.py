@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,11 @@ from unmask.types import Dataset
 
 SHORT = Recipe(epochs=2)
 LEARNED = {"l2x": L2X, "meed": MEED, "mimic": Mimic}
+MODEL_ONLY = (
+    *("fs-m", "fu-m", "sufficiency", "comprehensiveness"),
+    *("aopc-sufficiency", "aopc-comprehensiveness", "insertion", "deletion"),
+    *("infidelity", "infidelity-raw", "counterfactual", "counterfactual-size"),
+)  # checks that ask the model and do nothing else
 
 
 def network(data: Dataset) -> nn.Sequential:
@@ -31,6 +37,13 @@ def network(data: Dataset) -> nn.Sequential:
     head = [nn.Linear(flat, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, len(data.classes))]
     with seeds.seeded(0):
         return nn.Sequential(*body, nn.Flatten(), *head)
+
+
+def linear(data: Dataset) -> Wrapped:
+    """A linear model that is asked about as many rows at once as any."""
+    net = nn.Sequential(nn.Flatten(), nn.Linear(math.prod(data.layout.shape), len(data.classes)))
+    fit_classifier(net, (data.train.x, data.train.y), (data.validation.x, data.validation.y), SHORT)
+    return replace(bind(wrap(net, outputs="logits"), data), values=None)
 
 
 def trained(data: Dataset, recipe: Recipe) -> Wrapped:

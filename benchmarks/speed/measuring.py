@@ -36,7 +36,11 @@ class Times:
 
     def over(self, other: Times) -> float:
         """The median of the ratios, repetition by repetition."""
-        return statistics.median(a / b for a, b in zip(self.each, other.each, strict=True))
+        return statistics.median(self.ratios(other))
+
+    def ratios(self, other: Times) -> list[float]:
+        """Repetition by repetition."""
+        return [a / b for a, b in zip(self.each, other.each, strict=True)]
 
     def minus(self, other: Times) -> Times:
         """What is left of each repetition without the other."""
@@ -49,10 +53,14 @@ class Times:
 
 
 def in_turns(works: Mapping[str, Work], repeats: int) -> dict[str, Times]:
-    """Each once to warm up, then all of them in turns: what slows the machine down slows all of them down."""
+    """Each once to warm up, then all of them in turns, every second time from the last to the first.
+
+    What slows the machine down slows all of them down, and who comes first finds the caches as the other left them.
+    """
     for work in works.values():
         work()
-    rounds = [{name: seconds(work) for name, work in works.items()} for _ in range(repeats)]
+    there, back = list(works.items()), list(works.items())[::-1]
+    rounds = [{name: seconds(work) for name, work in (back if i % 2 else there)} for i in range(repeats)]
     return {name: Times(tuple(r[name] for r in rounds)) for name in works}
 
 
@@ -71,9 +79,9 @@ def exponent(sizes: list[float], times: list[float]) -> float:
 
 
 def memory(field: str) -> float:
-    """MB of this process: VmRSS is what it holds now, VmHWM the most it ever held (Linux)."""
+    """MB (10^6 bytes) of this process: VmRSS is what it holds now, VmHWM the most it ever held (Linux)."""
     lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1024
+    return next(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024 / 1e6
 
 
 def peak(work: Work) -> float:

@@ -1,9 +1,8 @@
-"""docs/benchmarks.md, written from the stored results and from nothing else."""
+"""docs/benchmarks.md, from the stored results; what cases say of themselves, and the epochs of recipes, are of now."""
 
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,23 +19,41 @@ ratios, repetition by repetition.
 """
 PAYS = """## When fitting pays
 
-A selector has to be fitted before it explains. How many rows must be explained until that has taken less time than the
-method beside it: as many epochs as the recipe allows (fewer where nothing improves), each as in the case `epoch` (4,000
-rows to learn from), without what is trained before them (Mimic's judge), over the times of the case `explain`.
+A selector has to be fitted before it explains. About how many rows must be explained until that has taken less time
+than the method beside it: as many epochs as the recipe allows (fewer where nothing improves), each as in the case
+`epoch` (4,000 rows to learn from), without what comes before them (Mimic's judge, MEED's prior), over the times of the
+case `explain`. These are times of two cases, not of one run: take the numbers as rough.
 """
 
 
-def write(cases: Mapping[str, Mapping[str, Any]]) -> str:
+def write(cases: Mapping[str, Mapping[str, Any] | None]) -> str:
     """Write the page; the requirements with their numbers, for the terminal."""
-    bars = [b for found in cases.values() for b in found["bars"]]
-    bars = sorted(bars, key=lambda b: b["line"])
-    summary = _table([{"what": b["what"], "value": b["value"], "limit": b["limit"], "met": _met(b)} for b in bars])
-    parts = [HEAD, _machine(), "## What must hold\n", summary]
-    for name, found in cases.items():
-        parts += [f"## {name}\n", _told(found), *_tables(found)]
-        parts += _pays(cases, _epochs()) if name == "epoch" else []
-    PAGE.write_text("\n".join(parts).rstrip() + "\n")
+    text, summary = rendered(cases)
+    PAGE.write_text(text)
     return f"{summary}\nwritten: {PAGE.relative_to(ROOT)}"
+
+
+def rendered(cases: Mapping[str, Mapping[str, Any] | None]) -> tuple[str, str]:
+    """The page, and its table of requirements; a case without results is named as such."""
+    there = {name: found for name, found in cases.items() if found is not None}
+    bars = sorted((b for found in there.values() for b in found["bars"]), key=lambda b: b["line"])
+    rows = [{"what": b["what"], "value": b["value"], "limit": b["limit"], "met": _met(b)} for b in bars]
+    rows += [
+        {"what": f"all of {name}", "value": "not measured", "met": "**no**"} for name in cases if name not in there
+    ]
+    summary = _table(rows)
+    parts = [HEAD, "## What must hold\n", _unmet(rows), summary]
+    for name, found in there.items():
+        parts += [f"## {name}\n", _told(found), *_tables(found)]
+        parts += _pays(there, _epochs()) if name == "epoch" else []
+    return "\n".join(parts).rstrip() + "\n", summary
+
+
+def _unmet(rows: list[dict[str, Any]]) -> str:
+    """What does not hold, before the long table of what does."""
+    unmet = [f"- {row['what']}: {row['value']} ({row.get('limit', 'no limit')})" for row in rows if row["met"] != "yes"]
+    head = f"{len(rows) - len(unmet)} of {len(rows)} numbers are within their limits."
+    return "\n".join([head + (" These are not:\n" if unmet else "\n"), *unmet, *([""] if unmet else [])])
 
 
 def _met(bar: Mapping[str, Any]) -> str:
@@ -71,18 +88,13 @@ def _pays(cases: Mapping[str, Mapping[str, Any]], epochs: Mapping[str, int]) -> 
     return [PAYS, _table(told)]
 
 
-def _machine() -> str:
-    stored = json.loads((ROOT / "benchmarks" / "results" / "bench.json").read_text())
-    peers = next((entry["peers"] for entry in stored["entries"].values()), {})
-    versions = ", ".join(f"{name} {number}" for name, number in {**stored["versions"], **peers}.items())
-    return f"Versions: {versions}.\n"
-
-
 def _told(found: Mapping[str, Any]) -> str:
     """What the case does, in the words of its docstring, and under which load it was run."""
     text = _docstring(found["case"])
-    busy = f"{found['minutes']} minutes; the machine's load before it was {found['load before']}."
-    return "\n".join([text, "", *found.get("notes", []), busy, ""])
+    versions = ", ".join(f"{name} {number}" for name, number in {**found["versions"], **found["peers"]}.items())
+    when = f"Measured on {found['date']} with the code of {found['code']}, in {found['minutes']} minutes on"
+    busy = f"{found['machine']}; the machine's load before it was {found['load before']}. {versions}."
+    return "\n".join([text, "", when, busy, ""])
 
 
 def _docstring(path: str) -> str:

@@ -129,6 +129,11 @@ class Case:
         """The audited rows as networks read them."""
         return self.once("prepared", lambda: self.reader.prepare(self.x))
 
+    @property
+    def said(self) -> Tensor:
+        """(n,) the probability that the model gives the class that is explained, of the full rows."""
+        return self.once("said", lambda: self.pick(self.full))
+
     def pick(self, probabilities: Tensor) -> Tensor:
         """(n,) the probability of the class that is explained."""
         return probabilities.gather(1, self.target[:, None])[:, 0]

@@ -52,7 +52,7 @@ def deletion(case: Case, subject: Subject) -> Values:
 
 def _lost(case: Case, subject: Subject, hidden: bool) -> Values:
     index, said = _asked(case, subject, hidden, BINS)
-    lost = case.pick(case.full)[index] - said
+    lost = case.said[index] - said
     return _curve(case, index, BINS, lost, lost.mean(0))
 
 
@@ -76,7 +76,7 @@ def _asked(case: Case, subject: Subject, hidden: bool, shares: tuple[float, ...]
     index = some(case, ROWS)
     scores = subject.explanation.scores[index]
     whose = digest(scores)  # of these rows only: all of them take as long as the sums
-    valid, full = case.valid[index], case.pick(case.full)[index]
+    valid, full = case.valid[index], case.said[index]
     many = subsets.share_of(torch.tensor(shares, dtype=torch.double)[:, None], valid)  # (shares, rows)
     said = case.once(("curve", hidden, whose), lambda: _known(valid, full, hidden))
     wanted = torch.zeros_like(said, dtype=torch.bool).scatter_(1, many.T, True)

@@ -21,12 +21,12 @@ def fu_m(case: Case, subject: Subject) -> Values:
 
 def sufficiency(case: Case, subject: Subject) -> Values:
     """p(target | x) - p(target | kept units only); lower is better, may be negative. DeYoung et al. 2020."""
-    return Values(case.pick(case.full) - case.pick(case.shown(subject.kept)))
+    return Values(case.said - case.pick(case.shown(subject.kept)))
 
 
 def comprehensiveness(case: Case, subject: Subject) -> Values:
     """p(target | x) - p(target | everything but the kept units); higher is better. DeYoung et al. 2020."""
-    return Values(case.pick(case.full) - case.pick(case.shown(case.valid & ~subject.kept)))
+    return Values(case.said - case.pick(case.shown(case.valid & ~subject.kept)))
 
 
 def approximator_gap(case: Case, subject: Subject) -> Values:

@@ -47,7 +47,7 @@ def _common(case: Case) -> list[int]:
 
 def _example(case: Case, subject: Subject, i: int, label: str) -> Example:
     said = float(case.pick(case.shown(subject.kept))[i])
-    full = float(case.pick(case.full)[i])
+    full = float(case.said[i])
     note = f"the model's probability: {full:.2f} on the whole row, {said:.2f} on what is kept"
     row = subject.explanation.row(i)
     if case.relevant is None or not case.data.layout.is_text:

@@ -58,7 +58,7 @@ def _drawn(case: Case, index: Tensor) -> tuple[Tensor, Tensor]:
     kept = case.valid[rows] & ~removed
     ask, which = _distinct(rows, kept)
     said = shown(case.model, case.removal, rows_of(case.x, rows[ask]), kept[ask])[which]
-    lost = case.pick(case.full)[rows] - said.gather(1, case.target[rows, None])[:, 0]
+    lost = case.said[rows] - said.gather(1, case.target[rows, None])[:, 0]
     return removed.view(len(index), SAMPLES, -1), lost.view(len(index), SAMPLES).double()
 
 

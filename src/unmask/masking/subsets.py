@@ -88,7 +88,7 @@ def top_share(scores: Tensor, share: float, valid: Tensor) -> Tensor:
 
 def share_of(share: float | Tensor, valid: Tensor) -> Tensor:
     """(n,) how many units the `share` of each row's valid ones is, rounded up; (s, n) for several shares (s, 1)."""
-    return (share * valid.sum(1).double() - 1e-6).ceil().long().clamp(min=0)
+    return (share * valid.sum(1).double() - 1e-6).ceil().long()
 
 
 def uniform(valid: Tensor, k: int | Tensor, rng: torch.Generator) -> Tensor:

@@ -88,7 +88,7 @@ class Wrapped:
         size = self._rows(x)
         parts, fitted = batches.in_turn(lambda part: self._checked(x[part]), len(x), size)
         self.batch = self.batch if fitted == size else fitted
-        return torch.cat(parts)
+        return torch.cat(parts) if len(parts) > 1 else parts[0]
 
     def _rows(self, x: Inputs) -> int:
         """How many of the rows are asked about in one call."""
@@ -149,8 +149,8 @@ class Wrapped:
 
 def shown(model: Model, removal: Removal, x: Inputs, kept: Tensor) -> Tensor:
     """(n, classes) what the model says when only the kept units are shown; a mean where hiding draws at random."""
-    answers = [model(version) for version in removal.versions(x, kept)]
-    return torch.stack(answers).mean(0)
+    first, *others = [model(version) for version in removal.versions(x, kept)]
+    return torch.stack([first, *others]).mean(0) if others else first
 
 
 def _longest(x: Inputs) -> int:
