@@ -80,6 +80,7 @@ def _done(name: str, record: Record, given: argparse.Namespace) -> bool:
         elif given.fresh or name not in record.entries:
             record.entries[name] = _measured(name)
             record.save()
+            print(f"{name}: {record.entries[name]['minutes']} minutes", flush=True)
             forget(name)
     except RuntimeError as error:
         print(f"{name}: {error}", file=sys.stderr)
@@ -107,16 +108,21 @@ def _measured(name: str) -> dict[str, Any]:
 
 def _where() -> dict[str, Any]:
     """When, with which code and on what the case was measured."""
-    asked = ["git", "describe", "--always", "--dirty", "--exclude", "*"]
-    code = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
-    names = (
-        line.partition(":")[2].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if "model name" in line
-    )
+    code = _git("rev-parse", "--short", "HEAD") + (" and changes" if _git("status", "--short", "src", "*.py") else "")
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text().splitlines() if told.exists() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     versions = {name: version(name) for name in ("torch", "captum", "scikit-learn")}
     machine = f"{os.cpu_count()} x {next(names, platform.machine())}"
     return {"date": f"{datetime.now(UTC):%Y-%m-%d}", "code": code or None, "machine": machine, "versions": versions}
+
+
+def _git(*asked: str) -> str:
+    """What git says; nothing where there is no git, or no repository."""
+    try:
+        return subprocess.run(["git", *asked], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
 
 
 def _inside(path: str, given: str) -> Any:

@@ -12,11 +12,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
+import bench
 import scale
 from scale import Task, simulated
 from speed import page, processes
 from speed.fitting import Passes
-from speed.measuring import Times, bar, exponent
+from speed.measuring import Times, bar, exponent, in_turns
 
 ROOT = Path(__file__).parents[1]
 
@@ -115,6 +116,45 @@ def test_the_page_about_scale_says_what_the_results_say() -> None:
     page = " ".join((ROOT / "docs" / "scale.md").read_text("utf-8").replace("**", "").split())
     assert [sentence for sentence in scale.told(stored) if sentence not in page] == []
     assert stored["summary"]["assumed"] == scale.ASSUMED
+
+
+def test_the_page_about_scale_follows_new_results() -> None:
+    page = "It took 1.5 hours\nwith 8 GPUs, and 3 in all. | 1,000 | 2 |\n"
+    before = ["took 1.5 hours with 8 GPUs", "| 1,000 | 2 |", "3 in all"]
+    after = ["took 9 hours with 8 GPUs", "| 7 | 2 |", "much more than 4 in all"]
+    said = "It took 9 hours\nwith 8 GPUs, and much more than 4 in all. | 7 | 2 |\n"
+    assert scale.followed(page, before, after) == said
+    with pytest.raises(ValueError, match=r"scale.md does not say: 3 in all"):
+        scale.followed(said, ["3 in all"], ["4 in all"])
+
+
+def test_the_page_of_benchmarks_says_what_the_results_say() -> None:
+    stored = json.loads((ROOT / "benchmarks" / "results" / "bench.json").read_text("utf-8"))["entries"]
+    text, _ = page.rendered({name: stored.get(name) for name in bench.CASES})
+    assert page.PAGE.read_text("utf-8") == text, "run python benchmarks/bench.py --render"
+
+
+def test_a_case_that_was_not_measured_is_not_within_its_limits() -> None:
+    found = {"bars": [bar(1, "x", 1.0, most=2)], "tables": {}, "case": "drawing:k_hot", "versions": {}, "peers": {}}
+    there = {**found, "date": "", "code": "", "minutes": 1, "machine": "", "load before": 0}
+    text, summary = page.rendered({"draw": there, "grow": None})
+    assert "1 of 2 numbers are within their limits. These are not:\n\n- all of grow: not measured" in text
+    assert "| all of grow | not measured |  | **no** |" in summary
+
+
+def test_turns_go_there_and_back() -> None:
+    order: list[str] = []
+    times = in_turns({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, 2)
+    assert order == ["a", "b", "a", "b", "b", "a"]
+    assert {name: len(t.each) for name, t in times.items()} == {"a": 2, "b": 2}
+
+
+@pytest.mark.slow
+def test_a_case_runs_in_a_process_of_its_own() -> None:
+    """The smallest one; the others are run by hand: python benchmarks/bench.py --small."""
+    found = processes.apart(bench.CASES["draw"], True)
+    assert {b["line"] for b in found["bars"]} == {4}
+    assert next(b["met"] for b in found["bars"] if "difference" in b["what"])
 
 
 @pytest.mark.parametrize("facts", ["facts", "facts of a default audit"])

@@ -63,8 +63,7 @@ def _area(case: Case, subject: Subject, hidden: bool) -> Values:
 
 def _curve(case: Case, index: Tensor, shares: tuple[float, ...], points: Tensor, values: Tensor) -> Values:
     found = torch.full((len(shares) + 1, len(case.target)), torch.nan)
-    found[:, index] = torch.cat([points, values[None]])
-    *curve, whole = found
+    *curve, whole = found.index_copy_(1, index, torch.cat([points, values[None]]))
     return Values(whole, curve=dict(zip(shares, curve, strict=True)))
 
 
@@ -79,14 +78,14 @@ def _asked(case: Case, subject: Subject, hidden: bool, shares: tuple[float, ...]
     valid, full = case.valid[index], case.said[index]
     many = subsets.share_of(torch.tensor(shares, dtype=torch.double)[:, None], valid)  # (shares, rows)
     said = case.once(("curve", hidden, whose), lambda: _known(valid, full, hidden))
-    wanted = torch.zeros_like(said, dtype=torch.bool).scatter_(1, many.T, True)
-    row, count = (wanted & said.isnan()).nonzero(as_tuple=True)
+    unknown = torch.zeros_like(said, dtype=torch.bool).scatter_(1, many.T, True) & said.isnan()
+    row, count = unknown.nonzero(as_tuple=True)
     if len(row):
         place = case.once(("places", whose), lambda: subsets.places(scores, valid))
         place, most, there = place[row], count[:, None], index[row]
         kept = (place >= most) & valid[row] if hidden else place < most
         answers = shown(case.model, case.removal, rows_of(case.x, there), kept)
-        said[row, count] = answers.gather(1, case.target[there, None])[:, 0]
+        said.masked_scatter_(unknown, answers.gather(1, case.target[there, None]))  # row by row, as they were asked
     return index, said.gather(1, many.T).T
 
 
