@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,9 +15,10 @@ FEW = 2**22  # numbers in all draws of all rows: so many are kept for the gradie
 HELD = 2**18  # made at a time, as a processor's caches hold: some rows, at least one, with all their draws
 
 
-def gumbel(shape: torch.Size | tuple[int, ...], rng: torch.Generator) -> Tensor:
-    """Standard Gumbel noise in float32; both logarithms are kept away from zero."""
-    u = torch.rand(shape, generator=rng, device=rng.device)
+def gumbel(shape: torch.Size | tuple[int, ...], rng: torch.Generator, out: Tensor | None = None) -> Tensor:
+    """Standard Gumbel noise in float32, in `out` where it is given; both logarithms are kept away from zero."""
+    u = torch.empty(shape, device=rng.device) if out is None else out
+    u.uniform_(generator=rng)
     return u.clamp_(torch.finfo(torch.float32).tiny, 1 - 2**-24).log_().neg_().log_().neg_()
 
 
@@ -38,11 +40,12 @@ class _Highest(torch.autograd.Function):
     def forward(ctx: Any, s: Tensor, k: int, tau: float, rng: torch.Generator) -> Tensor:
         ctx.settings = k, tau, rng.device, rng.get_state()
         v, ctx.kept = torch.empty_like(s), []
+        blocks = _Blocks()
         for rows in _some(s, k):
-            c = _shares(s[rows], k, tau, rng)
-            torch.amax(c, 1, out=v[rows])
+            noisy = _noisy(s[rows], k, tau, rng, blocks)
             if s.numel() * k <= FEW:
-                ctx.kept.append(c)
+                ctx.kept.append(noisy.softmax(-1))
+            torch.amax(ctx.kept[-1] if ctx.kept else _shares(noisy, blocks), 1, out=v[rows])
         ctx.save_for_backward(s, v)
         return v
 
@@ -52,20 +55,44 @@ class _Highest(torch.autograd.Function):
         (s, v), (k, tau, device, state) = ctx.saved_tensors, ctx.settings
         rng = torch.Generator(device)
         rng.set_state(state)
-        found = g * v
+        found, blocks = g * v, _Blocks()
         for i, rows in enumerate(_some(s, k)):
-            c = ctx.kept[i] if ctx.kept else _shares(s[rows], k, tau, rng)
-            holds = (c == v[rows, None]).to(c)  # the same noise gives the very same numbers
+            if ctx.kept:
+                c = ctx.kept[i]
+                holds = (c == v[rows, None]).to(c)
+            else:  # the same noise gives the very same numbers, and is not needed any more
+                noisy = _noisy(s[rows], k, tau, rng, blocks)
+                c = _shares(noisy, blocks)
+                holds = torch.eq(c, v[rows, None], out=noisy)
             w = torch.bmm(holds, (found[rows] / holds.sum(1))[..., None])  # (rows, k, 1), draws that tie share
             found[rows] -= torch.bmm(w.mT, c)[:, 0]
         return found / tau, None, None, None
 
 
-def _shares(s: Tensor, k: int, tau: float, rng: torch.Generator) -> Tensor:
+class _Blocks:
+    """Memory for the draws of some rows, used again for the next: blocks that are asked for anew lie scattered."""
+
+    def __init__(self) -> None:
+        self.made: dict[str, Tensor] = {}
+
+    def get(self, name: str, shape: tuple[int, ...], device: torch.device) -> Tensor:
+        """The block of that name, in this shape; the first rows are the most."""
+        size = math.prod(shape)
+        if name not in self.made:
+            self.made[name] = torch.empty(size, device=device)
+        return self.made[name][:size].view(shape)
+
+
+def _noisy(s: Tensor, k: int, tau: float, rng: torch.Generator, blocks: _Blocks) -> Tensor:
+    """(n, k, d) scores and noise of each draw, by the temperature."""
+    shape = (len(s), k, s.shape[1])
+    noise = gumbel(shape, rng, blocks.get("noise", shape, rng.device)).to(s.device)
+    return noise.add_(s[:, None]).div_(tau)
+
+
+def _shares(noisy: Tensor, blocks: _Blocks) -> Tensor:
     """(n, k, d) each draw's shares, which sum to one."""
-    noisy = gumbel((len(s), k, s.shape[1]), rng).to(s.device)
-    noisy = noisy.add_(s[:, None]).div_(tau)
-    return torch.softmax(noisy, dim=-1)
+    return torch.softmax(noisy, -1, out=blocks.get("shares", tuple(noisy.shape), noisy.device))
 
 
 def _some(s: Tensor, k: int) -> Iterator[slice]:
