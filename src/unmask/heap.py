@@ -1,8 +1,8 @@
 """Memory that is freed between two batches stays with the process.
 
 The C library of Linux hands large blocks back to the system as soon as they are free and asks for them again a moment
-later; the system then clears them page by page. Networks make such blocks in every step: of the time of training, a
-fifth went there on texts of IMDB, and half on larger images.
+later; the system then clears them page by page. Networks make such blocks in every step. What that costs hangs on the
+machine: from nothing to a good part of the time of training (case `heap` of docs/benchmarks.md).
 """
 
 from __future__ import annotations
