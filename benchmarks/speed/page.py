@@ -71,7 +71,7 @@ def _pays(cases: Mapping[str, Mapping[str, Any]], epochs: Mapping[str, int]) -> 
     """Rows after which a fitted selector was the cheaper one, for each method that explains every row anew."""
     if not {"explain", "epoch"} <= set(cases):
         return []
-    (rows,) = cases["explain"]["tables"].values()
+    rows, *_ = cases["explain"]["tables"].values()
     ms = {row["method"]: float(row["ms"]) for row in rows}
     timed = next(iter(cases["epoch"]["tables"].values()))
     fits = {row["epoch of"]: float(row["ms"]) * epochs[row["epoch of"]] for row in timed if row["epoch of"] in epochs}

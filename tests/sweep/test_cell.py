@@ -125,11 +125,12 @@ def test_another_version_of_torch_trains_its_own_model_and_explainer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, place = unmask.load("xor:n=200", seed=0), Place(tmp_path, tmp_path / "cache")
-    for torch_version, kept in (("1.0", 4), ("1.0", 4), ("2.0", 8)):
+    for torch_version, kept in (("1.0", 2), ("1.0", 2), ("2.0", 4)):
         monkeypatch.setattr("unmask.sweep.cell.version", lambda name, now=torch_version: now)
         cell_module._model.cache_clear()
         _fitted(CELL, data, place, ())
-        assert len(list((tmp_path / "cache").iterdir())) == kept  # a model and an explainer, each with its lock
+        there = [path for path in (tmp_path / "cache").iterdir() if path.suffix != ".lock"]
+        assert len(there) == kept  # a model and an explainer for each version
 
 
 @pytest.mark.slow

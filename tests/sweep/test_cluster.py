@@ -111,9 +111,12 @@ def test_a_cluster_of_ones_own_has_all_cores_and_leaves_sigterm_alone(monkeypatc
     monkeypatch.setattr("unmask.devices.pick", lambda: torch.device("cuda"))
     monkeypatch.setattr("joblib.cpu_count", lambda: 8)
     before = signal.getsignal(signal.SIGTERM)
-    for workers in (Workers("ray", gpus=0.25), Workers("ray", gpus=0.25, jobs=3)):
-        with connected(workers):
-            assert signal.getsignal(signal.SIGTERM) is before
+    try:
+        for workers in (Workers("ray", gpus=0.25), Workers("ray", gpus=0.25, jobs=3)):
+            with connected(workers):
+                assert signal.getsignal(signal.SIGTERM) is before
+    finally:
+        signal.signal(signal.SIGTERM, before)
     assert [how["num_cpus"] for how in begun] == [8, 3]
 
 

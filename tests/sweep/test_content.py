@@ -64,12 +64,12 @@ def test_an_installed_package_counts_by_what_is_in_it(tmp_path: Path) -> None:
 
 def test_weights_beside_an_onnx_graph_are_part_of_it(tmp_path: Path) -> None:
     """A graph says where its weights are, in a folder, too; others beside it do not count, whatever their names."""
-    deep = "deep/" + 130 * "w" + ".bin"
+    deep = "deep/" + 130 * "w" + "/" + 150 * "w" + ".bin"  # 290 characters
     entries = [
-        b"\x0a\x08location\x12" + size + name.encode() for size, name in ((b"\x0b", "weights.bin"), (b"\x8b\x01", deep))
+        b"\x0a\x08location\x12" + size + name.encode() for size, name in ((b"\x0b", "weights.bin"), (b"\xa2\x02", deep))
     ]
     (tmp_path / "net.onnx").write_bytes(b"graph with logits " + b" ".join(entries) + b" and more")
-    (tmp_path / "deep").mkdir()
+    (tmp_path / deep).parent.mkdir(parents=True)
     cell = replace(CELL, source=replace(CELL.source, model="net.onnx"))
     keys = []
     for name in ("weights.bin", deep, "logits", "more"):
@@ -109,7 +109,22 @@ def test_it_does_not_matter_where_the_files_are(tmp_path: Path) -> None:
         (tmp_path / home / "mine" / "net.py").write_text("a = 1")
     cell = replace(CELL, source=replace(CELL.source, model="mine.net:f"))
     assert key(cell, tmp_path / "here") == key(cell, tmp_path / "there")
-    assert content(tmp_path / "here", cell.source)[0].startswith("mine/net.py ")
+    assert content(tmp_path / "here", cell.source)[0].startswith("net.py ")
+
+
+@pytest.mark.parametrize("where", [".", "./pics", "../home/pics", "pics"])
+def test_workers_see_the_names_that_the_planner_saw(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    (home / "pics" / "cat").mkdir(parents=True)
+    (home / "pics" / "cat" / "one.png").write_bytes(b"1")
+    (home / "mine.py").write_text("a = 1")
+    sources = [Source("mine:f", f"image-folder:path={where}"), Source(where, "xor:n=200")]
+    planned = [content(home, source) for source in sources]
+    assert all(planned)
+    monkeypatch.chdir(home)
+    assert [content(Path(), source) for source in sources] == planned
 
 
 @pytest.mark.parametrize("model", ["itself", "reference", "mine:f", "folder", "net.onnx", "json:loads"])

@@ -85,7 +85,7 @@ def _asked_to_end_as_before() -> Iterator[None]:
     try:
         yield
     finally:
-        if threading.current_thread() is threading.main_thread():
+        if before is not None and threading.current_thread() is threading.main_thread():  # else not of Python
             signal.signal(signal.SIGTERM, before)
 
 

@@ -17,7 +17,9 @@ from unmask.errors import InputError
 __all__ = ["ITSELF", "Files", "check_package", "content"]
 
 ITSELF = "itself"  # the model of a method that is a model
-LOCATION = re.compile(rb"\x0a\x08location\x12([\x00-\x7f]|[\x80-\xff]\x01)")  # how an ONNX graph says where weights are
+LOCATION = re.compile(
+    rb"\x0a\x08location\x12([\x00-\x7f]|[\x80-\xff][\x01-\x7f])"
+)  # how an ONNX graph says where weights are
 
 
 Files = tuple[str, ...]
@@ -33,12 +35,13 @@ def content(home: Path, source: Source) -> Files:
     if source.model not in (ITSELF, "reference"):
         given = home / source.model
         paths.append(given if given.exists() else _package(home, _top(source.model)))
-    files = [(path.parent.absolute(), file.absolute()) for path in paths for file in _files(path)]
-    return tuple(f"{_seen_from(root, file)} {_digest(file, file.stat().st_mtime_ns)}" for root, file in files)
+    files = [(path, file.absolute()) for path in paths for file in _files(path)]
+    return tuple(f"{_seen_from(path, file)} {_digest(file, file.stat().st_mtime_ns)}" for path, file in files)
 
 
-def _seen_from(root: Path, file: Path) -> str:
-    return Path(os.path.relpath(file, root)).as_posix()
+def _seen_from(path: Path, file: Path) -> str:
+    """The name of a file of that folder, or of the file itself, wherever both are."""
+    return Path(os.path.relpath(file, path if path.is_dir() else path.parent)).as_posix()
 
 
 def _data(home: Path, data: str) -> list[Path]:
@@ -92,7 +95,7 @@ def _files(path: Path) -> list[Path]:
 def _weights(path: Path) -> list[Path]:
     """Files that an ONNX graph says its weights are in, as a large one does: names seen from its folder."""
     found = (path.parent / name for name in sorted(_named_in(path, path.stat().st_mtime_ns)))
-    return [file for file in found if file.is_file()]
+    return [file for file in found if os.path.isfile(file)]
 
 
 @cache
@@ -100,7 +103,7 @@ def _named_in(path: Path, changed: int) -> set[str]:
     graph, names = path.read_bytes(), set[str]()
     for entry in LOCATION.finditer(graph):
         first, *more = entry[1]
-        size = first & 0x7F | (0x80 if more else 0)
+        size = first & 0x7F | (more[0] << 7 if more else 0)
         names.add(graph[entry.end() : entry.end() + size].decode("utf-8", errors="replace"))
     return names
 

@@ -28,7 +28,7 @@ def in_processes(most: int, handed: Handed, jobs: Sequence[Job], alone: bool) ->
 
     queue, at_once = deque(jobs), 1 if alone else most
     while queue:
-        pool = ProcessPoolExecutor(at_once, initializer=_calm)
+        pool = ProcessPoolExecutor(at_once, initializer=_calm, initargs=(os.getpid(),))
         try:
             yield from _while_whole(pool, queue, at_once, handed)
         finally:  # Ctrl-C, too: nobody is waited for
@@ -59,10 +59,14 @@ def _why(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _calm() -> None:
-    """Ctrl-C is for the process that gave the work; it ends the others. Where it is killed itself, they end, too."""
+def _calm(parent: int) -> None:
+    """Ctrl-C is for the process that gave the work; it ends the others.
+
+    Where that is killed itself they end, too, on systems that tell of it: Windows does not.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    if os.name == "posix":
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 def _end_with(parent: int) -> None:
