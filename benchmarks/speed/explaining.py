@@ -37,9 +37,9 @@ def images(small: bool) -> dict[str, Any]:
     ones, of texts those of about the mean length. LIME, SHAP's KernelExplainer and captum's integrated gradients have
     their default settings; captum's KernelSHAP has 25 samples by default, fewer than there are pixels, so it is also
     shown with 200 samples, 50 rows in a call. With 25 it asks the model for 25 answers, so that to be 500 times faster
-    is to be done in a twentieth of a pass: no network that reads the row is, and this bar is not met. Methods that take
-    a pass or three, such as a plain slope, are as fast as a selector. The networks that unmask trains answer faster
-    than the plain one; explaining them takes more of their passes (second table).
+    is to be done in a twentieth of a pass: no network that reads the row is, and this bar is not met. The others
+    explain one row in a call, which for the quick ones, such as a plain slope, is most of their time. The networks that
+    unmask trains answer faster than the plain one; explaining them takes more of their passes (second table).
     """
     model, data = grounds.mnist(100 if small else 1000, 64 if small else 1000)
     found = _compared(model, data, 25, _image_peers(model, data, small), "images", small)

@@ -48,7 +48,7 @@ def exponents(small: bool) -> dict[str, Any]:
     its convolutions leave out the border, a larger part of small images than of large ones (three quarters of 28 by 28
     pixels are left, nine tenths of 56 by 112), so it grows by more than its pixels, and so do readers, which are of its
     kind. `last` is the exponent of the last doubling alone, and `beyond` by how much the exponent is above the model's.
-    Linear is held to be met up to 1.1: so far apart come exponents of four sizes on a quiet machine.
+    Linear is held to be met up to 1.1: a tenth is left to chance, of four sizes and of what else the machine does.
     """
     bars, rows = [], []
     for what, sizes in (SMALL if small else GROWING).items():
